@@ -1,0 +1,66 @@
+//! Experiments as TOML files.
+
+use serde::{Deserialize, Serialize};
+use sngp::Error;
+use sngp::backbone::ResFfnConfig;
+use sngp::method::Method;
+use sngp::model::ModelConfig;
+
+/// The two-dimensional benchmark's file, built into the binary so that it runs from anywhere.
+pub const PLANE: &str = include_str!("../../../experiments/2d.toml");
+
+/// An experiment on the plane: what every method shares.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PlaneExperiment {
+    /// The backbone of every network.
+    pub backbone: ResFfnConfig,
+    /// The options of every part; the method is set by the benchmark.
+    pub model: ModelConfig,
+    /// What single methods have otherwise: a table of the shape of `model` for each of them.
+    #[serde(default)]
+    pub methods: toml::Table,
+}
+
+impl PlaneExperiment {
+    /// Parses an experiment.
+    ///
+    /// ```
+    /// use sngp_lab::experiment::{PLANE, PlaneExperiment};
+    ///
+    /// assert!(PlaneExperiment::parse(PLANE)?.model.training.epochs > 0);
+    /// assert!(PlaneExperiment::parse("epochs = 3").is_err());
+    /// # Ok::<(), sngp::Error>(())
+    /// ```
+    ///
+    /// Unknown names are refused wherever they stand.
+    pub fn parse(text: &str) -> Result<Self, Error> {
+        toml::from_str(text).map_err(|error| Error::Data(format!("experiment: {error}")))
+    }
+
+    /// The configuration of a method: what all share, and over it what is its own.
+    pub fn model_for(&self, method: &Method) -> Result<ModelConfig, Error> {
+        let invalid = |error: &dyn std::fmt::Display| {
+            Error::Data(format!("experiment, method {method}: {error}"))
+        };
+        let mut config = toml::Table::try_from(&self.model).map_err(|error| invalid(&error))?;
+        if let Some(own) = self.methods.get(method.name()).and_then(toml::Value::as_table) {
+            overlay(&mut config, own);
+        }
+        let mut config: ModelConfig = config.try_into().map_err(|error| invalid(&error))?;
+        config.method = method.clone();
+        Ok(config)
+    }
+}
+
+/// Replaces values by those of `top`, table by table.
+fn overlay(base: &mut toml::Table, top: &toml::Table) {
+    for (key, value) in top {
+        match (base.get_mut(key), value) {
+            (Some(toml::Value::Table(below)), toml::Value::Table(above)) => overlay(below, above),
+            _ => {
+                base.insert(key.clone(), value.clone());
+            }
+        }
+    }
+}

@@ -1,0 +1,33 @@
+//! Files that are whole or not there.
+
+use std::fs;
+use std::io::Write;
+use std::path::Path;
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::{Error, Result};
+
+/// Writes bytes under a temporary name in the same folder and renames it.
+pub(crate) fn write_whole(path: &Path, bytes: &[u8]) -> Result<()> {
+    let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let mut file = tempfile::NamedTempFile::new_in(folder).map_err(Error::io(folder))?;
+    file.write_all(bytes).and_then(|()| file.as_file().sync_all()).map_err(Error::io(path))?;
+    file.persist(path).map_err(|error| Error::Io { path: path.into(), source: error.error })?;
+    Ok(())
+}
+
+/// Writes a value as indented JSON.
+pub(crate) fn write_json(path: &Path, value: &impl Serialize) -> Result<()> {
+    let mut text = serde_json::to_vec_pretty(value)
+        .map_err(|error| Error::corrupt(path, error.to_string()))?;
+    text.push(b'\n');
+    write_whole(path, &text)
+}
+
+/// Reads a value from JSON.
+pub(crate) fn read_json<T: DeserializeOwned>(path: &Path) -> Result<T> {
+    let text = fs::read(path).map_err(Error::io(path))?;
+    serde_json::from_slice(&text).map_err(|error| Error::corrupt(path, error.to_string()))
+}

@@ -1,0 +1,16 @@
+//! Between device tensors (f32) and host arrays (f64).
+
+use burn::tensor::Tensor;
+use ndarray::Array2;
+
+/// A tensor's values in row-major order.
+pub(crate) fn vector<const D: usize>(tensor: Tensor<D>) -> Vec<f64> {
+    tensor.into_data().iter::<f64>().collect()
+}
+
+/// A matrix on the host.
+pub(crate) fn matrix(tensor: Tensor<2>) -> Array2<f64> {
+    let [rows, columns] = tensor.dims();
+    let values = vector(tensor);
+    Array2::from_shape_fn((rows, columns), |(i, j)| values[i * columns + j])
+}

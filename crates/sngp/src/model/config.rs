@@ -1,0 +1,84 @@
+//! Everything about a model but its backbone.
+
+use serde::{Deserialize, Serialize};
+
+use crate::exact_gp::ExactGpConfig;
+use crate::likelihood::Likelihood;
+use crate::method::{Method, Output};
+use crate::nn::{GaussianProcessConfig, HeadConfig, RbfCentroidsConfig};
+use crate::posterior::PosteriorConfig;
+use crate::predict::Integration;
+use crate::spectral::SpectralConfig;
+use crate::train::TrainingConfig;
+use crate::{Error, Result};
+
+/// The configuration of a model: method, likelihood and the options of every part. Parts the
+/// method does not use are ignored, so that methods can be compared under one configuration.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct ModelConfig {
+    /// The method.
+    pub method: Method,
+    /// The likelihood.
+    pub likelihood: Likelihood,
+    /// The Gaussian-process head.
+    pub gaussian_process: GaussianProcessConfig,
+    /// DUQ's head.
+    pub rbf_centroids: RbfCentroidsConfig,
+    /// The exact Gaussian process.
+    pub exact_gp: ExactGpConfig,
+    /// Spectral normalization.
+    pub spectral: SpectralConfig,
+    /// The Laplace posterior.
+    pub posterior: PosteriorConfig,
+    /// How the expectation over the posterior is taken.
+    pub integration: Integration,
+    /// Training.
+    pub training: TrainingConfig,
+    /// Determines everything random.
+    pub seed: u64,
+}
+
+impl ModelConfig {
+    /// The default configuration of a method.
+    pub fn new(method: impl Into<Method>) -> Self {
+        Self { method: method.into(), ..Default::default() }
+    }
+
+    /// The head the method asks for; none for the exact Gaussian process.
+    pub(crate) fn head(&self) -> Option<HeadConfig> {
+        match self.method.recipe().output {
+            Output::Dense => Some(HeadConfig::Dense),
+            Output::GaussianProcess => {
+                Some(HeadConfig::GaussianProcess(self.gaussian_process.clone()))
+            }
+            Output::RbfCentroids => Some(HeadConfig::RbfCentroids(self.rbf_centroids.clone())),
+            Output::ExactGaussianProcess => None,
+        }
+    }
+
+    /// Refuses options outside their range or at odds with each other.
+    pub fn check(&self, has_validation: bool) -> Result<()> {
+        let recipe = self.method.recipe();
+        for (what, value) in [("members", recipe.members), ("passes", recipe.passes)] {
+            if value == 0 {
+                return Err(Error::config(what, value, "it must be at least 1"));
+            }
+        }
+        self.posterior.check()?;
+        self.integration.check()?;
+        let needs_classes =
+            matches!(recipe.output, Output::RbfCentroids | Output::ExactGaussianProcess);
+        if needs_classes && !matches!(self.likelihood, Likelihood::Softmax(_)) {
+            return Err(Error::Unsupported(format!(
+                "{} classifies with softmax only; the {} likelihood needs a dense or \
+                 Gaussian-process output",
+                self.method, self.likelihood
+            )));
+        }
+        if recipe.output == Output::ExactGaussianProcess {
+            return Ok(());
+        }
+        self.training.check(self.posterior.accumulation, has_validation)
+    }
+}

@@ -1,0 +1,272 @@
+//! The model folder: written whole or not at all, verified when read.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+use burn::module::Module;
+use burn::tensor::{Device, Tensor, TensorData};
+use ndarray::Array2;
+use serde::{Deserialize, Serialize};
+
+use super::config::ModelConfig;
+use super::fitted::{Fitted, Member, Model};
+use super::manifest::{MANIFEST, Manifest};
+use super::tensors::{PrecisionInfo, Tensors};
+use crate::backbone::Backbone;
+use crate::exact_gp::{ExactGpClassifier, ExactGpState};
+use crate::network::NetworkPlan;
+use crate::posterior::Posterior;
+use crate::{Error, Result};
+
+const CONFIG: &str = "config.json";
+const TENSORS: &str = "model.safetensors";
+const LABELS: &str = "labels.json";
+
+/// `config.json`.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct SavedConfig<C> {
+    backbone: String,
+    backbone_config: C,
+    outputs: usize,
+    model: ModelConfig,
+    posteriors: Vec<SavedPosterior>,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct SavedPosterior {
+    member: usize,
+    ridge: f64,
+    #[serde(flatten)]
+    precision: PrecisionInfo,
+}
+
+/// The backbone's name in a model folder, read before its type is known.
+#[derive(Debug, Deserialize)]
+struct BackboneName {
+    backbone: String,
+}
+
+/// Which backbone a saved model has.
+pub(super) fn backbone_name(folder: &Path) -> Result<String> {
+    let files = Manifest::read(folder)?;
+    let name: BackboneName = parse(folder, &files, CONFIG)?;
+    Ok(name.backbone)
+}
+
+impl<B: Backbone> Model<B> {
+    /// Saves the model as a folder. It is written under a temporary name and renamed, so a crash
+    /// leaves no half model; a model that was there is replaced, anything else is left alone.
+    pub fn save(&self, folder: impl AsRef<Path>) -> Result<()> {
+        let folder = folder.as_ref();
+        let occupied = folder.exists();
+        if occupied && !is_empty(folder)? && !Manifest::is_ours(folder) {
+            return Err(Error::NotOurs(folder.to_path_buf()));
+        }
+        let parent = match folder.parent() {
+            Some(parent) if !parent.as_os_str().is_empty() => parent,
+            _ => Path::new("."),
+        };
+        fs::create_dir_all(parent).map_err(Error::io(parent))?;
+        let part = tempfile::Builder::new()
+            .prefix(".sngp-model-")
+            .tempdir_in(parent)
+            .map_err(Error::io(parent))?;
+        let files = self.files()?;
+        for (name, bytes) in &files {
+            crate::files::write_whole(&part.path().join(name), bytes)?;
+        }
+        crate::files::write_json(&part.path().join(MANIFEST), &Manifest::of(&files))?;
+        if !occupied {
+            fs::rename(part.path(), folder).map_err(Error::io(folder))?;
+            // The folder under its temporary name is gone; there is nothing to clean up.
+            let _ = part.keep();
+            return Ok(());
+        }
+        let old = tempfile::Builder::new()
+            .prefix(".sngp-old-")
+            .tempdir_in(parent)
+            .map_err(Error::io(parent))?;
+        let aside = old.path().join("model");
+        fs::rename(folder, &aside).map_err(Error::io(folder))?;
+        if let Err(error) = fs::rename(part.path(), folder) {
+            fs::rename(&aside, folder).map_err(Error::io(folder))?;
+            return Err(Error::io(folder)(error));
+        }
+        let _ = part.keep();
+        Ok(())
+    }
+
+    /// Loads and verifies a model folder.
+    pub fn load(folder: impl AsRef<Path>, device: &Device) -> Result<Self> {
+        let folder = folder.as_ref();
+        let files = Manifest::read(folder)?;
+        let name: BackboneName = parse(folder, &files, CONFIG)?;
+        if name.backbone != B::NAME {
+            let reason = format!("its backbone is `{}`, not `{}`", name.backbone, B::NAME);
+            return Err(Error::corrupt(folder.join(CONFIG), reason));
+        }
+        let saved: SavedConfig<B::Config> = parse(folder, &files, CONFIG)?;
+        let labels: Vec<String> = parse(folder, &files, LABELS)?;
+        let path = folder.join(TENSORS);
+        let bytes = files.get(TENSORS).ok_or_else(|| missing(folder, TENSORS))?;
+        let mut tensors = Tensors::from_bytes(&path, bytes)?;
+        let damaged = |error: Error| Error::corrupt(&path, error.to_string());
+        let fitted = saved.restore::<B>(&mut tensors, device).map_err(damaged)?;
+        tensors.finish().map_err(damaged)?;
+        Ok(Self {
+            config: saved.model,
+            backbone: saved.backbone_config,
+            labels,
+            outputs: saved.outputs,
+            device: device.clone(),
+            fitted,
+        })
+    }
+
+    /// Every file but the manifest.
+    fn files(&self) -> Result<BTreeMap<&'static str, Vec<u8>>> {
+        let mut tensors = Tensors::default();
+        let mut posteriors = Vec::new();
+        match &self.fitted {
+            Fitted::Exact(gp) => put_exact(&mut tensors, gp),
+            Fitted::Networks(members) => {
+                for (index, member) in members.iter().enumerate() {
+                    tensors.put_module(&format!("members.{index}"), &member.network);
+                    if let Some(posterior) = &member.posterior {
+                        let name = posterior_names(index);
+                        tensors.put_precision(&name.precision, posterior.precision());
+                        tensors.put_tensor(&name.factors, posterior.factors().clone());
+                        posteriors.push(SavedPosterior {
+                            member: index,
+                            ridge: posterior.ridge(),
+                            precision: PrecisionInfo::of(posterior.precision()),
+                        });
+                    }
+                }
+            }
+        }
+        let config = SavedConfig {
+            backbone: B::NAME.to_string(),
+            backbone_config: self.backbone.clone(),
+            outputs: self.outputs,
+            model: self.config.clone(),
+            posteriors,
+        };
+        Ok(BTreeMap::from([
+            (CONFIG, json(&config)?),
+            (TENSORS, tensors.to_bytes()?),
+            (LABELS, json(&self.labels)?),
+        ]))
+    }
+}
+
+impl<C> SavedConfig<C> {
+    fn restore<B: Backbone<Config = C>>(
+        &self,
+        tensors: &mut Tensors,
+        device: &Device,
+    ) -> Result<Fitted<B>> {
+        let recipe = self.model.method.recipe();
+        let Some(head) = self.model.head() else {
+            return Ok(Fitted::Exact(take_exact(tensors, &self.model)?));
+        };
+        let plan = NetworkPlan::<B> {
+            backbone: &self.backbone_config,
+            head,
+            spectral: recipe.spectral.then(|| self.model.spectral.clone()),
+            outputs: self.outputs,
+            log_noise: self.model.likelihood.initial_log_noise(),
+            seed: self.model.seed,
+        };
+        let member = |index: usize| -> Result<Member<B>> {
+            let network = tensors.take_module(&format!("members.{index}"), plan.build(device)?)?;
+            let saved = self.posteriors.iter().find(|posterior| posterior.member == index);
+            let posterior = saved.map(|saved| {
+                let name = posterior_names(index);
+                let precision = tensors.take_precision(&name.precision, &saved.precision)?;
+                let (shape, values) = tensors.take_f32(&name.factors)?;
+                let expected =
+                    vec![precision.matrices(), precision.dimension(), precision.dimension()];
+                if shape != expected {
+                    let (expected, shape) = (format!("{expected:?}"), format!("{shape:?}"));
+                    return Err(Error::shape(name.factors, expected, shape));
+                }
+                let factors = Tensor::<3>::from_data(TensorData::new(values, shape), device);
+                Ok(Posterior::restore(precision, saved.ridge, factors))
+            });
+            Ok(Member { network: network.valid(), posterior: posterior.transpose()? })
+        };
+        Ok(Fitted::Networks((0..recipe.members).map(member).collect::<Result<_>>()?))
+    }
+}
+
+struct PosteriorNames {
+    precision: String,
+    factors: String,
+}
+
+fn posterior_names(member: usize) -> PosteriorNames {
+    PosteriorNames {
+        precision: format!("members.{member}.posterior.precision"),
+        factors: format!("members.{member}.posterior.factors"),
+    }
+}
+
+fn put_exact(tensors: &mut Tensors, gp: &ExactGpClassifier) {
+    let state = gp.state();
+    let mut put = |name: &str, values: &Array2<f64>| {
+        let flat: Vec<f64> = values.iter().copied().collect();
+        tensors.put_f64(name, values.shape().to_vec(), &flat);
+    };
+    put("exact_gp.inputs", &state.inputs);
+    put("exact_gp.mode", &state.mode);
+    let labels = state.labels.iter().map(|&label| label as f64).collect::<Vec<_>>();
+    tensors.put_f64("exact_gp.labels", vec![labels.len()], &labels);
+    tensors.put_f64("exact_gp.classes", vec![1], &[state.classes as f64]);
+}
+
+fn take_exact(tensors: &mut Tensors, config: &ModelConfig) -> Result<ExactGpClassifier> {
+    let mut matrix = |name: &str| -> Result<Array2<f64>> {
+        let (shape, values) = tensors.take_f64(name)?;
+        let [rows, columns] = shape[..] else {
+            return Err(Error::shape(format!("axes of `{name}`"), 2, shape.len()));
+        };
+        Array2::from_shape_vec((rows, columns), values).map_err(|e| Error::Data(e.to_string()))
+    };
+    let (inputs, mode) = (matrix("exact_gp.inputs")?, matrix("exact_gp.mode")?);
+    let (_, labels) = tensors.take_f64("exact_gp.labels")?;
+    let (_, classes) = tensors.take_f64("exact_gp.classes")?;
+    ExactGpClassifier::from_state(ExactGpState {
+        length_scale: config.exact_gp.length_scale,
+        classes: classes.first().map_or(0, |&classes| classes as usize),
+        inputs,
+        labels: labels.into_iter().map(|label| label as usize).collect(),
+        mode,
+    })
+}
+
+fn parse<T: serde::de::DeserializeOwned>(
+    folder: &Path,
+    files: &BTreeMap<String, Vec<u8>>,
+    name: &str,
+) -> Result<T> {
+    let bytes = files.get(name).ok_or_else(|| missing(folder, name))?;
+    serde_json::from_slice(bytes).map_err(|e| Error::corrupt(folder.join(name), e.to_string()))
+}
+
+fn missing(folder: &Path, name: &str) -> Error {
+    Error::corrupt(folder, format!("the manifest lists no {name}"))
+}
+
+fn json(value: &impl Serialize) -> Result<Vec<u8>> {
+    let mut text = serde_json::to_vec_pretty(value).map_err(|e| Error::Data(e.to_string()))?;
+    text.push(b'\n');
+    Ok(text)
+}
+
+fn is_empty(folder: &Path) -> Result<bool> {
+    Ok(fs::read_dir(folder).map_err(Error::io(folder))?.next().is_none())
+}

@@ -1,0 +1,280 @@
+//! The unfitted model.
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use burn::tensor::Device;
+use sha2::{Digest, Sha256};
+
+use super::config::ModelConfig;
+use super::fitted::{Fitted, Member, Model};
+use crate::backbone::{Backbone, Batch};
+use crate::data::{Labelled, Targets};
+use crate::exact_gp::ExactGpClassifier;
+use crate::host;
+use crate::network::{Network, NetworkPlan};
+use crate::nn::{Head, HeadConfig};
+use crate::posterior::{Accumulation, FeatureMapHash, Posterior, Precision};
+use crate::seed::{Purpose, derive};
+use crate::train::{Checkpoints, FitNetwork, Interrupter, Observer, Silent, batches, fit_network};
+use crate::{Error, Pass, Result};
+
+/// Rows a forward pass takes outside of training.
+pub(super) const EVALUATION_BATCH: usize = 512;
+
+/// A model that has not seen data yet.
+///
+/// ```
+/// use burn::tensor::Device;
+/// use ndarray::array;
+/// use sngp::backbone::{ResFfn, ResFfnConfig};
+/// use sngp::data::{Labelled, Table, Targets};
+/// use sngp::model::{Estimator, FitOptions, ModelConfig};
+///
+/// let mut config = ModelConfig::default();
+/// config.training.epochs = 2;
+/// let backbone = ResFfnConfig { depth: 2, width: 8, ..Default::default() };
+/// let data = Labelled::new(
+///     Table::new(array![[0.0, 0.0], [1.0, 1.0]].view())?,
+///     Targets::classes(vec![0, 1], 2)?,
+/// )?;
+/// let model = Estimator::<ResFfn>::new(config, backbone).fit(&data, FitOptions::new(&Device::flex()))?;
+/// let prediction = model.predict(&*data.inputs)?;
+/// assert_eq!(prediction.probabilities()?.dim(), (2, 2));
+/// # Ok::<(), sngp::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Estimator<B: Backbone> {
+    /// Method and options.
+    pub config: ModelConfig,
+    /// The backbone's configuration.
+    pub backbone: B::Config,
+}
+
+/// Where and how a model is fitted; nothing here changes the result.
+pub struct FitOptions<'a, B: Backbone> {
+    /// The device it is trained on and stays on.
+    pub device: Device,
+    /// Held-out data whose loss is reported and watched by early stopping.
+    pub validation: Option<&'a Labelled<B::Batch>>,
+    /// Names of the classes; their numbers when absent.
+    pub labels: Option<Vec<String>>,
+    /// Where to save checkpoints and go on from them.
+    pub checkpoints: Option<Checkpoints>,
+    /// Stops the training from outside.
+    pub interrupter: Interrupter,
+    /// Makes the observer of each member.
+    pub observe: &'a (dyn Fn(usize) -> Box<dyn Observer> + Sync),
+    /// How many members of an ensemble train at the same time, each on its share of the threads.
+    pub side_by_side: usize,
+}
+
+impl<B: Backbone> FitOptions<'_, B> {
+    /// Silent, without checkpoints, as many members side by side as there are threads.
+    pub fn new(device: &Device) -> Self {
+        Self {
+            device: device.clone(),
+            validation: None,
+            labels: None,
+            checkpoints: None,
+            interrupter: Interrupter::new(),
+            observe: &|_| Box::new(Silent),
+            side_by_side: rayon::current_num_threads(),
+        }
+    }
+}
+
+impl<B: Backbone> Estimator<B> {
+    /// An estimator.
+    pub fn new(config: ModelConfig, backbone: B::Config) -> Self {
+        Self { config, backbone }
+    }
+
+    /// Trains, accumulates the posterior and finishes it.
+    pub fn fit(&self, data: &Labelled<B::Batch>, options: FitOptions<'_, B>) -> Result<Model<B>> {
+        self.config.check(options.validation.is_some())?;
+        self.config.likelihood.check(&data.targets)?;
+        B::check(&self.backbone, &data.inputs.batch(&[0], &options.device))?;
+        let labels = self.labels(data, options.labels.clone())?;
+        let outputs = self.config.likelihood.outputs(&data.targets);
+        let fitted = match self.config.head() {
+            None => Fitted::Exact(self.fit_exact(data, &options.device)?),
+            Some(head) => Fitted::Networks(self.fit_members(&head, outputs, data, &options)?),
+        };
+        Ok(Model {
+            config: self.config.clone(),
+            backbone: self.backbone.clone(),
+            labels,
+            outputs,
+            device: options.device,
+            fitted,
+        })
+    }
+
+    fn labels(&self, data: &Labelled<B::Batch>, given: Option<Vec<String>>) -> Result<Vec<String>> {
+        let classes = match &*data.targets {
+            Targets::Classes { classes, .. } => *classes,
+            Targets::Values(_) => 0,
+        };
+        let labels = given.unwrap_or_else(|| (0..classes).map(|k| k.to_string()).collect());
+        if labels.len() != classes {
+            return Err(Error::shape("names of the classes", classes, labels.len()));
+        }
+        Ok(labels)
+    }
+
+    fn fit_exact(&self, data: &Labelled<B::Batch>, device: &Device) -> Result<ExactGpClassifier> {
+        let Targets::Classes { labels, classes } = &*data.targets else {
+            return Err(Error::Unsupported("the exact GP here classifies".to_string()));
+        };
+        let rows: Vec<usize> = (0..data.rows()).collect();
+        let inputs = data.inputs.batch(&rows, device).flatten().ok_or_else(no_vectors)?;
+        ExactGpClassifier::fit(host::matrix(inputs).view(), labels, *classes, &self.config.exact_gp)
+    }
+
+    /// Trains the members, several at a time; each is a function of its own seed alone.
+    fn fit_members(
+        &self,
+        head: &HeadConfig,
+        outputs: usize,
+        data: &Labelled<B::Batch>,
+        options: &FitOptions<'_, B>,
+    ) -> Result<Vec<Member<B>>> {
+        let members = self.config.method.recipe().members;
+        let workers = options.side_by_side.clamp(1, members);
+        if workers == 1 {
+            let fit = |index| self.fit_member(index, head, outputs, data, options);
+            return (0..members).map(fit).collect();
+        }
+        let threads = (rayon::current_num_threads() / workers).max(1);
+        let next = AtomicUsize::new(0);
+        let done: Mutex<Vec<Option<Result<Member<B>>>>> =
+            Mutex::new((0..members).map(|_| None).collect());
+        std::thread::scope(|scope| {
+            for _ in 0..workers {
+                scope.spawn(|| {
+                    loop {
+                        let index = next.fetch_add(1, Ordering::SeqCst);
+                        if index >= members {
+                            return;
+                        }
+                        let member = on_threads(threads, || {
+                            self.fit_member(index, head, outputs, data, options)
+                        });
+                        done.lock().unwrap_or_else(|poisoned| poisoned.into_inner())[index] =
+                            Some(member);
+                    }
+                });
+            }
+        });
+        let done = done.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let lost = || Err(Error::Training("a member's training was lost".to_string()));
+        done.into_iter().map(|member| member.unwrap_or_else(lost)).collect()
+    }
+
+    fn fit_member(
+        &self,
+        index: usize,
+        head: &HeadConfig,
+        outputs: usize,
+        data: &Labelled<B::Batch>,
+        options: &FitOptions<'_, B>,
+    ) -> Result<Member<B>> {
+        let config = &self.config;
+        let recipe = config.method.recipe();
+        let seed = match recipe.members {
+            1 => config.seed,
+            _ => derive(config.seed, Purpose::Member, index as u64),
+        };
+        let plan = NetworkPlan {
+            backbone: &self.backbone,
+            head: head.clone(),
+            spectral: recipe.spectral.then(|| config.spectral.clone()),
+            outputs,
+            log_noise: config.likelihood.initial_log_noise(),
+            seed,
+        };
+        let accumulation = config.posterior.accumulation;
+        let empty = match head {
+            HeadConfig::GaussianProcess(gp) => Some(Precision::new(
+                gp.features.count,
+                outputs,
+                config.likelihood.curvature(config.posterior.curvature)?,
+                FeatureMapHash([0; 32]),
+            )),
+            _ => None,
+        };
+        let (network, collected) = fit_network(FitNetwork {
+            plan,
+            data,
+            validation: options.validation,
+            config: &config.training,
+            likelihood: &config.likelihood,
+            prior_weight: config.gaussian_process.l2 / data.rows() as f64,
+            centroids: &config.rbf_centroids,
+            accumulation,
+            precision: empty.clone().filter(|_| accumulation != Accumulation::FinalPass),
+            checkpoints: match (&options.checkpoints, recipe.members) {
+                (Some(checkpoints), 2..) => Some(checkpoints.member(index)),
+                (checkpoints, _) => checkpoints.clone(),
+            },
+            fingerprint: &self.fingerprint(data, seed),
+            observer: (options.observe)(index),
+            interrupter: options.interrupter.clone(),
+            device: &options.device,
+        })?;
+        let precision = match (empty, accumulation) {
+            (Some(empty), Accumulation::FinalPass) => {
+                Some(accumulate(&network, empty, data, &options.device)?)
+            }
+            _ => collected,
+        };
+        let ridge =
+            config.posterior.ridge * config.likelihood.ridge_factor(network.log_noise_value());
+        let posterior = precision
+            .map(|sum| sum.with_hash(network.feature_map_hash()))
+            .map(|sum| Posterior::finish(sum, ridge, &options.device))
+            .transpose()?;
+        Ok(Member { network, posterior })
+    }
+
+    /// What a checkpoint has to agree with: configuration, backbone, seed, and the targets.
+    fn fingerprint(&self, data: &Labelled<B::Batch>, seed: u64) -> String {
+        let mut hasher = Sha256::new();
+        hasher.update(format!("{:?} {:?} {seed}", self.config, self.backbone));
+        hasher.update(format!("{:?}", data.targets));
+        format!("{}", FeatureMapHash(hasher.finalize().into()))
+    }
+}
+
+/// One pass over the data with the network frozen.
+fn accumulate<B: Backbone>(
+    network: &Network<B>,
+    mut precision: Precision,
+    data: &Labelled<B::Batch>,
+    device: &Device,
+) -> Result<Precision> {
+    for rows in batches(data.rows(), EVALUATION_BATCH) {
+        let hidden =
+            network.backbone.forward(data.inputs.batch(&rows, device), &mut Pass::evaluate());
+        if let Head::GaussianProcess(gp) = &network.head {
+            let output = gp.forward(hidden);
+            let (features, logits) = (host::matrix(output.features), host::matrix(output.logits));
+            precision.add(features.view(), logits.view())?;
+        }
+    }
+    Ok(precision)
+}
+
+/// Runs on a pool of so many threads.
+fn on_threads<T: Send>(threads: usize, work: impl FnOnce() -> Result<T> + Send) -> Result<T> {
+    let pool = rayon::ThreadPoolBuilder::new()
+        .num_threads(threads)
+        .build()
+        .map_err(|error| Error::Training(format!("no thread pool: {error}")))?;
+    pool.install(work)
+}
+
+pub(super) fn no_vectors() -> Error {
+    Error::Unsupported("the exact GP needs inputs that are plain vectors".to_string())
+}

@@ -1,0 +1,148 @@
+//! The fitted model.
+
+use burn::tensor::Device;
+
+use super::config::ModelConfig;
+use super::estimator::{EVALUATION_BATCH, no_vectors};
+use crate::backbone::{Backbone, Batch};
+use crate::data::Inputs;
+use crate::exact_gp::ExactGpClassifier;
+use crate::likelihood::Likelihood;
+use crate::network::Network;
+use crate::posterior::{Posterior, Precision};
+use crate::predict::Prediction;
+use crate::train::batches;
+use crate::{Error, Pass, Result, host};
+
+/// A fitted model: predicts, explains itself, is saved and loaded.
+#[derive(Clone, Debug)]
+pub struct Model<B: Backbone> {
+    pub(super) config: ModelConfig,
+    pub(super) backbone: B::Config,
+    pub(super) labels: Vec<String>,
+    pub(super) outputs: usize,
+    pub(super) device: Device,
+    pub(super) fitted: Fitted<B>,
+}
+
+#[derive(Clone, Debug)]
+pub(super) enum Fitted<B: Backbone> {
+    Networks(Vec<Member<B>>),
+    Exact(ExactGpClassifier),
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct Member<B: Backbone> {
+    pub network: Network<B>,
+    pub posterior: Option<Posterior>,
+}
+
+impl<B: Backbone> Model<B> {
+    /// The configuration it was fitted with.
+    pub fn config(&self) -> &ModelConfig {
+        &self.config
+    }
+
+    /// The backbone's configuration.
+    pub fn backbone(&self) -> &B::Config {
+        &self.backbone
+    }
+
+    /// The names of the classes; empty for regression.
+    pub fn labels(&self) -> &[String] {
+        &self.labels
+    }
+
+    /// The networks: one, the members of an ensemble, or none for the exact GP.
+    pub fn networks(&self) -> impl Iterator<Item = &Network<B>> {
+        let members = match &self.fitted {
+            Fitted::Networks(members) => members.as_slice(),
+            Fitted::Exact(_) => &[],
+        };
+        members.iter().map(|member| &member.network)
+    }
+
+    /// The accumulated precision of each network with a Gaussian-process head.
+    pub fn precisions(&self) -> impl Iterator<Item = &Precision> {
+        let members = match &self.fitted {
+            Fitted::Networks(members) => members.as_slice(),
+            Fitted::Exact(_) => &[],
+        };
+        members.iter().filter_map(|member| Some(member.posterior.as_ref()?.precision()))
+    }
+
+    /// Predicts every row.
+    pub fn predict(&self, inputs: &dyn Inputs<B::Batch>) -> Result<Prediction> {
+        let parts = batches(inputs.rows(), EVALUATION_BATCH)
+            .map(|rows| self.predict_batch(inputs.batch(&rows, &self.device)));
+        Prediction::concatenate(parts.collect::<Result<_>>()?)
+    }
+
+    /// Predicts one batch.
+    pub fn predict_batch(&self, batch: B::Batch) -> Result<Prediction> {
+        B::check(&self.backbone, &batch)?;
+        match &self.fitted {
+            Fitted::Exact(gp) => {
+                let inputs = batch.flatten().ok_or_else(no_vectors)?;
+                let latent = gp.predict(host::matrix(inputs).view())?;
+                self.prediction(latent.mean, Some(latent.variance), None)
+            }
+            Fitted::Networks(members) => {
+                let passes = self.config.method.recipe().passes;
+                let mut parts = Vec::with_capacity(members.len() * passes);
+                for member in members {
+                    for index in 0..passes {
+                        let mut pass = match passes {
+                            1 => Pass::evaluate(),
+                            _ => Pass::sample(self.config.seed, index as u64),
+                        };
+                        parts.push(self.predict_pass(member, batch.clone(), &mut pass)?);
+                    }
+                }
+                Prediction::average(parts)
+            }
+        }
+    }
+
+    fn predict_pass(
+        &self,
+        member: &Member<B>,
+        batch: B::Batch,
+        pass: &mut Pass,
+    ) -> Result<Prediction> {
+        let output = member.network.forward(batch, pass);
+        let variance = match (&member.posterior, &output.features) {
+            (Some(posterior), Some(features)) => Some(posterior.variance(features)),
+            _ => None,
+        };
+        self.prediction(
+            host::matrix(output.logits),
+            variance.map(host::matrix),
+            member.network.log_noise_value(),
+        )
+    }
+
+    fn prediction(
+        &self,
+        logits: ndarray::Array2<f64>,
+        variance: Option<ndarray::Array2<f64>>,
+        log_noise: Option<f64>,
+    ) -> Result<Prediction> {
+        if logits.iter().any(|value| !value.is_finite()) {
+            return Err(Error::Data(
+                "the network's output is not finite; an input may be far outside f32's range"
+                    .to_string(),
+            ));
+        }
+        let integration = &self.config.integration;
+        let likelihood: &Likelihood = &self.config.likelihood;
+        let view = variance.as_ref().map(|variance| variance.view());
+        let predictive = likelihood.predict(logits.view(), view, integration, log_noise)?;
+        Ok(Prediction {
+            predictive,
+            logits,
+            variance,
+            mean_field_factor: integration.mean_field_factor(),
+        })
+    }
+}

@@ -1,0 +1,72 @@
+//! What a model can tell about itself.
+
+use serde::Serialize;
+
+use super::config::ModelConfig;
+use super::fitted::{Fitted, Model};
+use crate::Result;
+use crate::backbone::Backbone;
+use crate::posterior::Health;
+use crate::spectral::SpectralReport;
+
+/// The report on a model.
+#[derive(Clone, Debug, Serialize)]
+pub struct Inspection {
+    /// The backbone's name.
+    pub backbone: &'static str,
+    /// Its configuration.
+    pub backbone_config: serde_json::Value,
+    /// Everything else about the model.
+    pub config: ModelConfig,
+    /// The names of the classes.
+    pub labels: Vec<String>,
+    /// One report a network; none for the exact GP.
+    pub members: Vec<MemberInspection>,
+}
+
+/// The report on one network.
+#[derive(Clone, Debug, Serialize)]
+pub struct MemberInspection {
+    /// Parameters of the network, frozen ones included.
+    pub parameters: usize,
+    /// Its spectral norms. Without spectral normalization no bound was enforced, and the report
+    /// compares with the bounds that would have been.
+    pub spectral: SpectralReport,
+    /// Whether the bounds were enforced.
+    pub normalized: bool,
+    /// The condition of its posterior, with a Gaussian-process head.
+    pub posterior: Option<Health>,
+}
+
+impl<B: Backbone> Model<B> {
+    /// Examines the model; nothing in it is changed.
+    pub fn inspect(&self) -> Result<Inspection> {
+        let members = match &self.fitted {
+            Fitted::Exact(_) => Vec::new(),
+            Fitted::Networks(members) => members
+                .iter()
+                .map(|member| {
+                    let posterior = member.posterior.as_ref();
+                    Ok(MemberInspection {
+                        parameters: burn::module::Module::num_params(&member.network),
+                        spectral: SpectralReport::measure(
+                            &member.network.backbone,
+                            &self.config.spectral,
+                        ),
+                        normalized: member.network.spectral.is_some(),
+                        posterior: posterior
+                            .map(|p| Health::examine(p.precision(), p.ridge()))
+                            .transpose()?,
+                    })
+                })
+                .collect::<Result<_>>()?,
+        };
+        Ok(Inspection {
+            backbone: B::NAME,
+            backbone_config: serde_json::to_value(&self.backbone).unwrap_or_default(),
+            config: self.config.clone(),
+            labels: self.labels.clone(),
+            members,
+        })
+    }
+}

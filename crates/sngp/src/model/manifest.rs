@@ -1,0 +1,78 @@
+//! The list of a model folder's files with their hashes.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use crate::files::read_json;
+use crate::posterior::FeatureMapHash;
+use crate::{Error, Result};
+
+/// The version of the folder's layout that this library writes and reads.
+pub(super) const FORMAT_VERSION: u32 = 1;
+pub(super) const MANIFEST: &str = "manifest.json";
+const FORMAT: &str = "sngp-model";
+
+/// The manifest: what the folder is, and the SHA-256 of every other file in it.
+#[derive(Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct Manifest {
+    format: String,
+    format_version: u32,
+    files: BTreeMap<String, String>,
+}
+
+impl Manifest {
+    /// The manifest of the given files.
+    pub fn of(files: &BTreeMap<&str, Vec<u8>>) -> Self {
+        let hashes = files.iter().map(|(name, bytes)| (name.to_string(), sha256(bytes)));
+        Self { format: FORMAT.to_string(), format_version: FORMAT_VERSION, files: hashes.collect() }
+    }
+
+    /// Reads a folder's manifest and every file it lists, verified.
+    pub fn read(folder: &Path) -> Result<BTreeMap<String, Vec<u8>>> {
+        if !folder.is_dir() {
+            return Err(Error::corrupt(folder, "there is no such model folder"));
+        }
+        let path = folder.join(MANIFEST);
+        if !path.exists() {
+            return Err(Error::corrupt(folder, format!("not a model folder: no {MANIFEST}")));
+        }
+        let manifest: Self = read_json(&path)?;
+        if manifest.format != FORMAT {
+            return Err(Error::corrupt(path, format!("its format is `{}`", manifest.format)));
+        }
+        if manifest.format_version != FORMAT_VERSION {
+            return Err(Error::corrupt(
+                path,
+                format!(
+                    "its format version is {}, this program reads {FORMAT_VERSION}; \
+                     use the version of sngp that wrote it",
+                    manifest.format_version
+                ),
+            ));
+        }
+        let mut files = BTreeMap::new();
+        for (name, expected) in manifest.files {
+            let path = folder.join(&name);
+            let bytes = fs::read(&path).map_err(Error::io(&path))?;
+            if sha256(&bytes) != expected {
+                let reason = "its SHA-256 is not the manifest's; the file was changed or damaged";
+                return Err(Error::corrupt(path, reason));
+            }
+            files.insert(name, bytes);
+        }
+        Ok(files)
+    }
+
+    /// Whether a folder says that it is one of ours.
+    pub fn is_ours(folder: &Path) -> bool {
+        read_json::<Self>(&folder.join(MANIFEST)).is_ok_and(|manifest| manifest.format == FORMAT)
+    }
+}
+
+fn sha256(bytes: &[u8]) -> String {
+    FeatureMapHash(Sha256::digest(bytes).into()).to_string()
+}

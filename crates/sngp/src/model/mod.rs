@@ -1,0 +1,19 @@
+//! From a configuration to a fitted model and back from disk.
+//!
+//! [`Estimator`] (unfitted) `fit`s to a [`Model`] (fitted), which predicts, explains itself and
+//! is saved as a folder: `config.json`, `model.safetensors`, `labels.json`, `manifest.json`.
+
+mod any;
+mod config;
+mod directory;
+mod estimator;
+mod fitted;
+mod inspection;
+mod manifest;
+pub(crate) mod tensors;
+
+pub use any::{AnyModel, load_any};
+pub use config::ModelConfig;
+pub use estimator::{Estimator, FitOptions};
+pub use fitted::Model;
+pub use inspection::{Inspection, MemberInspection};

@@ -1,0 +1,266 @@
+//! Parameters and matrices as safetensors.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use burn::module::{Module, ModuleMapper, ModuleVisitor, Param};
+use burn::tensor::{DType, Tensor, TensorData};
+use safetensors::tensor::TensorView;
+use safetensors::{Dtype, SafeTensors};
+use serde::{Deserialize, Serialize};
+
+use crate::files::write_whole;
+use crate::posterior::{Curvature, FeatureMapHash, Precision};
+use crate::{Error, Result};
+
+/// Named arrays of f32 or f64, in the order of their names.
+#[derive(Debug, Default)]
+pub(crate) struct Tensors {
+    entries: BTreeMap<String, Entry>,
+}
+
+#[derive(Debug)]
+struct Entry {
+    dtype: Dtype,
+    shape: Vec<usize>,
+    bytes: Vec<u8>,
+}
+
+/// What a precision needs beside its matrices.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct PrecisionInfo {
+    pub rows: u64,
+    pub curvature: Curvature,
+    pub feature_map: String,
+    pub averaged: bool,
+}
+
+impl PrecisionInfo {
+    pub fn of(precision: &Precision) -> Self {
+        Self {
+            rows: precision.rows(),
+            curvature: precision.curvature(),
+            feature_map: precision.hash().to_string(),
+            averaged: precision.is_average(),
+        }
+    }
+
+    fn hash(&self) -> Option<FeatureMapHash> {
+        let hex = self.feature_map.as_bytes();
+        if hex.len() != 64 {
+            return None;
+        }
+        let mut hash = [0; 32];
+        for (byte, pair) in hash.iter_mut().zip(hex.chunks(2)) {
+            *byte = u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok()?;
+        }
+        Some(FeatureMapHash(hash))
+    }
+}
+
+impl Tensors {
+    /// Adds f64 values.
+    pub fn put_f64(&mut self, name: &str, shape: Vec<usize>, values: &[f64]) {
+        let bytes = values.iter().flat_map(|value| value.to_le_bytes()).collect();
+        self.entries.insert(name.to_string(), Entry { dtype: Dtype::F64, shape, bytes });
+    }
+
+    /// Adds a device tensor as f32.
+    pub fn put_tensor<const D: usize>(&mut self, name: &str, tensor: Tensor<D>) {
+        let shape = tensor.dims().to_vec();
+        let data = tensor.into_data().convert_dtype(DType::F32);
+        let bytes = data.iter::<f32>().flat_map(|value| value.to_le_bytes()).collect();
+        self.entries.insert(name.to_string(), Entry { dtype: Dtype::F32, shape, bytes });
+    }
+
+    /// Adds every parameter of a module under `prefix`.
+    pub fn put_module(&mut self, prefix: &str, module: &impl Module) {
+        module.visit(&mut Collect { tensors: self, path: vec![prefix.to_string()] });
+    }
+
+    /// Adds a precision, packed.
+    pub fn put_precision(&mut self, name: &str, precision: &Precision) {
+        let shape =
+            vec![precision.matrices(), precision.dimension() * (precision.dimension() + 1) / 2];
+        self.put_f64(name, shape, &precision.packed());
+    }
+
+    /// The bytes of the safetensors file.
+    pub fn to_bytes(&self) -> Result<Vec<u8>> {
+        let views = self.entries.iter().map(|(name, entry)| {
+            TensorView::new(entry.dtype, entry.shape.clone(), &entry.bytes).map(|v| (name, v))
+        });
+        views
+            .collect::<Result<Vec<_>, _>>()
+            .and_then(|views| safetensors::serialize(views, None))
+            .map_err(|error| Error::Data(format!("the tensors cannot be serialised: {error}")))
+    }
+
+    /// Reads a safetensors file.
+    pub fn from_bytes(path: &Path, bytes: &[u8]) -> Result<Self> {
+        let file = SafeTensors::deserialize(bytes)
+            .map_err(|error| Error::corrupt(path, format!("not a safetensors file: {error}")))?;
+        let entry = |view: TensorView<'_>| Entry {
+            dtype: view.dtype(),
+            shape: view.shape().to_vec(),
+            bytes: view.data().to_vec(),
+        };
+        let entries = file.tensors().into_iter().map(|(name, view)| (name, entry(view)));
+        Ok(Self { entries: entries.collect() })
+    }
+
+    /// Takes f64 values and their shape.
+    pub fn take_f64(&mut self, name: &str) -> Result<(Vec<usize>, Vec<f64>)> {
+        let entry = self.take(name)?;
+        let values = match entry.dtype {
+            Dtype::F64 => numbers::<8>(&entry.bytes, f64::from_le_bytes),
+            other => return Err(wrong_type(name, other)),
+        };
+        Ok((entry.shape, values))
+    }
+
+    /// Takes f32 values and their shape.
+    pub fn take_f32(&mut self, name: &str) -> Result<(Vec<usize>, Vec<f32>)> {
+        let entry = self.take(name)?;
+        let values: Vec<f32> = match entry.dtype {
+            Dtype::F32 => entry
+                .bytes
+                .chunks_exact(4)
+                .map(|b| f32::from_le_bytes([b[0], b[1], b[2], b[3]]))
+                .collect(),
+            other => return Err(wrong_type(name, other)),
+        };
+        match values.iter().all(|value| value.is_finite()) {
+            true => Ok((entry.shape, values)),
+            false => Err(Error::Data(format!("tensor `{name}` has non-finite values"))),
+        }
+    }
+
+    /// Takes a precision of known dimension.
+    pub fn take_precision(&mut self, name: &str, info: &PrecisionInfo) -> Result<Precision> {
+        let (shape, values) = self.take_f64(name)?;
+        let [matrices, packed] = shape[..] else {
+            return Err(Error::shape(format!("tensor `{name}`"), "2 axes", shape.len()));
+        };
+        // The inverse of D (D + 1) / 2.
+        let dimension = ((((8 * packed + 1) as f64).sqrt() - 1.0) / 2.0).round() as usize;
+        let hash = info
+            .hash()
+            .ok_or_else(|| Error::Data("the feature map's hash is not a SHA-256".to_string()))?;
+        Precision::from_packed(
+            &values,
+            dimension,
+            matrices,
+            info.rows,
+            info.curvature,
+            hash,
+            info.averaged,
+        )
+    }
+
+    /// Replaces every parameter of a module by the one saved under `prefix`.
+    pub fn take_module<M: Module>(&mut self, prefix: &str, module: M) -> Result<M> {
+        let mut assign = Assign { tensors: self, path: vec![prefix.to_string()], error: None };
+        let module = module.map(&mut assign);
+        match assign.error {
+            Some(error) => Err(error),
+            None => Ok(module),
+        }
+    }
+
+    /// Refuses what nobody took.
+    pub fn finish(self) -> Result<()> {
+        match self.entries.keys().next() {
+            None => Ok(()),
+            Some(name) => Err(Error::Data(format!("tensor `{name}` does not belong to the model"))),
+        }
+    }
+
+    fn take(&mut self, name: &str) -> Result<Entry> {
+        let missing = || Error::Data(format!("tensor `{name}` is missing"));
+        self.entries.remove(name).ok_or_else(missing)
+    }
+}
+
+fn numbers<const N: usize>(bytes: &[u8], from: impl Fn([u8; N]) -> f64) -> Vec<f64> {
+    bytes.as_chunks::<N>().0.iter().map(|chunk| from(*chunk)).collect()
+}
+
+fn wrong_type(name: &str, dtype: Dtype) -> Error {
+    Error::Data(format!("tensor `{name}` has type {dtype:?}, which does not belong there"))
+}
+
+struct Collect<'a> {
+    tensors: &'a mut Tensors,
+    path: Vec<String>,
+}
+
+impl ModuleVisitor for Collect<'_> {
+    fn enter_module(&mut self, name: &str, _: &str) {
+        self.path.push(name.to_string());
+    }
+
+    fn exit_module(&mut self, _: &str, _: &str) {
+        self.path.pop();
+    }
+
+    fn visit_float<const D: usize>(&mut self, param: &Param<Tensor<D>>) {
+        self.tensors.put_tensor(&self.path.join("."), param.val());
+    }
+}
+
+struct Assign<'a> {
+    tensors: &'a mut Tensors,
+    path: Vec<String>,
+    error: Option<Error>,
+}
+
+impl ModuleMapper for Assign<'_> {
+    fn enter_module(&mut self, name: &str, _: &str) {
+        self.path.push(name.to_string());
+    }
+
+    fn exit_module(&mut self, _: &str, _: &str) {
+        self.path.pop();
+    }
+
+    fn map_float<const D: usize>(&mut self, param: Param<Tensor<D>>) -> Param<Tensor<D>> {
+        let name = self.path.join(".");
+        let expected = param.lazy_shape();
+        match self.tensors.take_f32(&name) {
+            Ok((shape, values)) if shape == expected.to_vec() => {
+                let device = param.lazy_device();
+                param.map(|_| Tensor::from_data(TensorData::new(values, shape), &device))
+            }
+            Ok((shape, _)) => {
+                let what = format!("tensor `{name}`");
+                let error = Error::shape(what, format!("{expected:?}"), format!("{shape:?}"));
+                self.error.get_or_insert(error);
+                param
+            }
+            Err(error) => {
+                self.error.get_or_insert(error);
+                param
+            }
+        }
+    }
+}
+
+const INFO: &str = "info.json";
+
+/// Saves a precision as a file of its own.
+pub(crate) fn save_precision(path: &Path, precision: &Precision) -> Result<()> {
+    let mut tensors = Tensors::default();
+    tensors.put_precision("precision", precision);
+    crate::files::write_json(&path.with_extension(INFO), &PrecisionInfo::of(precision))?;
+    write_whole(path, &tensors.to_bytes()?)
+}
+
+/// Loads a precision saved on its own.
+pub(crate) fn load_precision(path: &Path) -> Result<Precision> {
+    let info: PrecisionInfo = crate::files::read_json(&path.with_extension(INFO))?;
+    let bytes = std::fs::read(path).map_err(Error::io(path))?;
+    let mut tensors = Tensors::from_bytes(path, &bytes)?;
+    tensors.take_precision("precision", &info)
+}

@@ -1,0 +1,82 @@
+//! Dropout that can be left on at prediction time.
+
+use burn::module::Module;
+use burn::tensor::{Tensor, TensorData};
+use rand::RngExt;
+
+use crate::pass::{Mode, Pass};
+
+/// Zeroes each unit with probability `rate` and scales the others by `1 / (1 - rate)`.
+///
+/// Burn's own dropout does nothing away from an autodiff device, so multi-pass methods would not
+/// sample at all. This one follows the [`Pass`]: a fresh mask a row in training, one mask for the
+/// whole batch in a sampled pass (one thinned network a pass), nothing in evaluation.
+#[derive(Module, Debug)]
+pub struct Dropout {
+    rate: f64,
+}
+
+impl Dropout {
+    /// Dropout with the given rate in `[0, 1)`.
+    pub fn new(rate: f64) -> Self {
+        Self { rate }
+    }
+
+    /// Applies the layer.
+    ///
+    /// # Shapes
+    /// - input and output: `[rows, ..]`
+    pub fn forward<const D: usize>(&self, input: Tensor<D>, pass: &mut Pass) -> Tensor<D> {
+        let mode = pass.mode();
+        let Some(noise) = pass.noise() else { return input };
+        if self.rate <= 0.0 {
+            return input;
+        }
+        let mut shape = input.dims();
+        if mode == Mode::Sample {
+            shape[0] = 1;
+        }
+        let keep = (1.0 / (1.0 - self.rate)) as f32;
+        // Comparing raw 32-bit draws is exact and several times cheaper than drawing floats.
+        let threshold = (self.rate * f64::from(u32::MAX)) as u32;
+        let mask: Vec<f32> = (0..shape.iter().product())
+            .map(|_| if noise.random::<u32>() < threshold { 0.0 } else { keep })
+            .collect();
+        let mask = Tensor::from_data(TensorData::new(mask, shape), &input.device());
+        input * mask
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use burn::tensor::Device;
+
+    fn apply(pass: &mut Pass) -> Vec<f32> {
+        let input = Tensor::<2>::ones([50, 40], &Device::flex());
+        Dropout::new(0.25).forward(input, pass).into_data().to_vec().unwrap()
+    }
+
+    #[test]
+    fn evaluation_changes_nothing() {
+        assert!(apply(&mut Pass::evaluate()).iter().all(|&v| v == 1.0));
+    }
+
+    #[test]
+    fn training_drops_the_given_share_and_keeps_the_mean() {
+        let values = apply(&mut Pass::train(3));
+        let dropped = values.iter().filter(|&&v| v == 0.0).count() as f64 / 2000.0;
+        let mean = values.iter().sum::<f32>() / 2000.0;
+        assert!((dropped - 0.25).abs() < 0.05, "{dropped}");
+        assert!((mean - 1.0).abs() < 0.07, "{mean}");
+    }
+
+    #[test]
+    fn a_sampled_pass_uses_one_mask_for_every_row_and_repeats() {
+        let values = apply(&mut Pass::sample(9, 0));
+        assert!(values.chunks(40).all(|row| row == &values[..40]));
+        assert!(values.contains(&0.0));
+        assert_eq!(values, apply(&mut Pass::sample(9, 0)));
+        assert_ne!(values, apply(&mut Pass::sample(9, 1)));
+    }
+}

@@ -1,0 +1,284 @@
+//! Frozen random Fourier features.
+
+use burn::module::{Module, Param};
+use burn::nn::{LayerNorm, LayerNormConfig};
+use burn::tensor::{Device, Tensor, TensorData};
+use ndarray::{Array2, ArrayView2};
+use rand::RngExt;
+use rand_distr::StandardNormal;
+use serde::{Deserialize, Serialize};
+
+use super::dense::matrix;
+use crate::seed::{Purpose, Rng, stream};
+use crate::{Error, Result};
+
+/// How the rows of the frozen weight are drawn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FeatureKind {
+    /// Independent Gaussian directions.
+    Gaussian,
+    /// Orthogonal blocks with chi-distributed norms: lower kernel error at the same size.
+    Orthogonal,
+}
+
+/// Configuration of [`RandomFeatures`].
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct RandomFeaturesConfig {
+    /// Number of features `D`.
+    pub count: usize,
+    /// How they are drawn.
+    pub kind: FeatureKind,
+    /// Length scale `l` of the kernel `exp(-||h - h'||^2 / (2 l))`.
+    pub length_scale: f64,
+    /// Whether the input goes through a layer normalization first.
+    pub layer_norm: bool,
+    /// Dimension of a frozen Gaussian projection of the (normalized) input, if any.
+    pub projection: Option<usize>,
+}
+
+impl Default for RandomFeaturesConfig {
+    fn default() -> Self {
+        Self {
+            count: 1024,
+            kind: FeatureKind::Orthogonal,
+            length_scale: 1.0,
+            layer_norm: false,
+            projection: None,
+        }
+    }
+}
+
+/// `phi(h) = sqrt(2 / D) cos(W h' / sqrt(l) + b)`, so that `phi . phi ~ 1`.
+///
+/// `W` and `b` are frozen; `h'` is `h` after the optional layer normalization and then the
+/// optional frozen projection. The length scale applies in every combination.
+///
+/// ```
+/// use burn::tensor::{Device, Tensor};
+/// use sngp::nn::RandomFeaturesConfig;
+///
+/// let device = Device::flex();
+/// let features = RandomFeaturesConfig::default().init(2, 7, &device)?;
+/// let phi = features.forward(Tensor::zeros([1, 2], &device));
+/// let norm = phi.square().sum().into_scalar::<f32>();
+/// assert!((norm - 1.0).abs() < 0.1);
+/// # Ok::<(), sngp::Error>(())
+/// ```
+#[derive(Module, Debug)]
+pub struct RandomFeatures {
+    norm: Option<LayerNorm>,
+    projection: Option<Param<Tensor<2>>>,
+    weight: Param<Tensor<2>>,
+    bias: Param<Tensor<1>>,
+    length_scale: f64,
+}
+
+impl RandomFeaturesConfig {
+    /// Draws the frozen weights for inputs of dimension `inputs`.
+    pub fn init(&self, inputs: usize, seed: u64, device: &Device) -> Result<RandomFeatures> {
+        self.check()?;
+        let mut rng = stream(seed, Purpose::Features, 0);
+        let projection = self.projection.map(|dimension| {
+            // Scaled so that the projection keeps squared distances in expectation.
+            let scale = 1.0 / (dimension as f64).sqrt();
+            gaussian(inputs, dimension, &mut rng).mapv(|v| (v * scale) as f32)
+        });
+        let inner = self.projection.unwrap_or(inputs);
+        let weight = match self.kind {
+            FeatureKind::Gaussian => gaussian(inner, self.count, &mut rng),
+            FeatureKind::Orthogonal => orthogonal(inner, self.count, &mut rng),
+        };
+        let bias: Vec<f32> =
+            (0..self.count).map(|_| rng.random_range(0.0..std::f32::consts::TAU)).collect();
+        let features = RandomFeatures::from_weights(
+            weight.mapv(|v| v as f32).view(),
+            &bias,
+            self.length_scale,
+            device,
+        )?;
+        Ok(RandomFeatures {
+            norm: self.layer_norm.then(|| LayerNormConfig::new(inputs).init(device)),
+            projection: projection.map(|p| frozen(matrix(p.view(), device))),
+            ..features
+        })
+    }
+
+    fn check(&self) -> Result<()> {
+        check_length_scale(self.length_scale)?;
+        if self.count == 0 {
+            return Err(Error::config("the number of random features", 0, "it must be at least 1"));
+        }
+        if self.projection == Some(0) {
+            return Err(Error::config("the projection's dimension", 0, "it must be at least 1"));
+        }
+        Ok(())
+    }
+}
+
+impl RandomFeatures {
+    /// Features from given weights `[inputs, D]` and phases `[D]`.
+    pub fn from_weights(
+        weight: ArrayView2<'_, f32>,
+        bias: &[f32],
+        length_scale: f64,
+        device: &Device,
+    ) -> Result<Self> {
+        check_length_scale(length_scale)?;
+        if weight.ncols() != bias.len() {
+            return Err(Error::shape("phases of the random features", weight.ncols(), bias.len()));
+        }
+        Ok(Self {
+            norm: None,
+            projection: None,
+            weight: frozen(matrix(weight, device)),
+            bias: frozen(Tensor::from_data(TensorData::from(bias), device)),
+            length_scale,
+        })
+    }
+
+    /// The same features behind a layer normalization.
+    pub fn with_layer_norm(mut self, norm: LayerNorm) -> Self {
+        self.norm = Some(norm);
+        self
+    }
+
+    /// The same features behind a frozen projection `[inputs, W's inputs]`.
+    pub fn with_projection(mut self, projection: ArrayView2<'_, f32>) -> Result<Self> {
+        let [inner, _] = self.weight.dims();
+        if projection.ncols() != inner {
+            return Err(Error::shape("columns of the projection", inner, projection.ncols()));
+        }
+        self.projection = Some(frozen(matrix(projection, &self.weight.val().device())));
+        Ok(self)
+    }
+
+    /// The features of `input`.
+    ///
+    /// # Shapes
+    /// - input: `[rows, inputs]`
+    /// - output: `[rows, D]`
+    pub fn forward(&self, input: Tensor<2>) -> Tensor<2> {
+        let input = match &self.norm {
+            Some(norm) => norm.forward(input),
+            None => input,
+        };
+        let input = match &self.projection {
+            Some(projection) => input.matmul(projection.val()),
+            None => input,
+        };
+        let input = input / self.length_scale.sqrt();
+        let scale = (2.0 / self.count() as f64).sqrt();
+        sngp_kernels::random_features(input, self.weight.val(), self.bias.val(), scale)
+    }
+
+    /// The number of features `D`.
+    pub fn count(&self) -> usize {
+        self.bias.dims()[0]
+    }
+
+    /// The device the frozen weights are on.
+    pub(crate) fn forward_device(&self) -> Device {
+        self.weight.val().device()
+    }
+
+    /// The kernel's length scale.
+    pub fn length_scale(&self) -> f64 {
+        self.length_scale
+    }
+}
+
+/// A parameter that is saved with the module but never trained.
+pub(crate) fn frozen<const D: usize>(tensor: Tensor<D>) -> Param<Tensor<D>> {
+    Param::from_tensor(tensor).set_require_grad(false)
+}
+
+fn check_length_scale(length_scale: f64) -> Result<()> {
+    if length_scale.is_finite() && length_scale > 0.0 {
+        return Ok(());
+    }
+    Err(Error::config("the length scale", length_scale, "it must be positive and finite"))
+}
+
+fn gaussian(rows: usize, columns: usize, rng: &mut Rng) -> Array2<f64> {
+    Array2::from_shape_simple_fn((rows, columns), || rng.sample(StandardNormal))
+}
+
+/// Orthogonal random features (Yu et al., 2016): every block of `inputs` columns is the Q of a
+/// fresh Gaussian matrix, its columns stretched to the norms Gaussian ones would have. A block
+/// that is reused would make features of different blocks dependent, which is worse than
+/// plain Gaussian ones.
+fn orthogonal(inputs: usize, count: usize, rng: &mut Rng) -> Array2<f64> {
+    let mut weight = Array2::zeros((inputs, count));
+    for start in (0..count).step_by(inputs) {
+        let block = gaussian(inputs, inputs, rng);
+        let norms = gaussian(inputs, inputs, rng);
+        let q = faer::Mat::from_fn(inputs, inputs, |i, j| block[[i, j]]).qr().compute_Q();
+        for column in start..(start + inputs).min(count) {
+            let norm = norms.column(column - start).dot(&norms.column(column - start)).sqrt();
+            for row in 0..inputs {
+                weight[[row, column]] = q[(row, column - start)] * norm;
+            }
+        }
+    }
+    weight
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Mean squared error of `phi . phi'` against the kernel, over fixed pairs and several seeds.
+    fn kernel_error(kind: FeatureKind) -> f64 {
+        let device = Device::flex();
+        let mut rng = stream(1, Purpose::Shuffle, 0);
+        let points = gaussian(30, 16, &mut rng).mapv(|v| (v * 0.5) as f32);
+        let mut total = 0.0;
+        for seed in 0..10 {
+            let config = RandomFeaturesConfig { count: 128, kind, ..Default::default() };
+            let phi =
+                config.init(16, seed, &device).unwrap().forward(matrix(points.view(), &device));
+            let gram = phi.clone().matmul(phi.transpose()).into_data().to_vec::<f32>().unwrap();
+            for i in 0..30 {
+                for j in 0..i {
+                    let d2: f32 = (&points.row(i) - &points.row(j)).mapv(|v| v * v).sum();
+                    total += f64::from(gram[i * 30 + j] - (-d2 / 2.0).exp()).powi(2);
+                }
+            }
+        }
+        total
+    }
+
+    #[test]
+    fn orthogonal_features_approximate_the_kernel_better() {
+        let (plain, orthogonal) =
+            (kernel_error(FeatureKind::Gaussian), kernel_error(FeatureKind::Orthogonal));
+        assert!(orthogonal < 0.9 * plain, "{orthogonal} against {plain}");
+    }
+
+    #[test]
+    fn the_length_scale_counts_behind_a_layer_norm() {
+        let device = Device::flex();
+        let input = Tensor::<2>::from_floats([[1.0, -2.0, 0.5]], &device);
+        let phi = |length_scale| {
+            let config = RandomFeaturesConfig {
+                length_scale,
+                layer_norm: true,
+                count: 8,
+                ..Default::default()
+            };
+            let features = config.init(3, 5, &device).unwrap();
+            features.forward(input.clone()).into_data().to_vec::<f32>().unwrap()
+        };
+        assert_ne!(phi(1.0), phi(2.0));
+    }
+
+    #[test]
+    fn bad_length_scales_are_refused() {
+        for length_scale in [0.0, -1.0, f64::NAN, f64::INFINITY] {
+            let config = RandomFeaturesConfig { length_scale, ..Default::default() };
+            assert!(config.init(2, 0, &Device::flex()).is_err());
+        }
+    }
+}

@@ -1,0 +1,96 @@
+//! The finished covariance as a triangular factor.
+
+use burn::tensor::{Device, Tensor, TensorData};
+use faer::linalg::triangular_solve::solve_lower_triangular_in_place;
+use faer::{Mat, Par};
+use ndarray::{Array2, ArrayView2};
+
+use crate::linalg::{cholesky, row_major};
+use crate::{Error, Result};
+
+/// `S_k = F_k^T F_k` with `F_k = sqrt(s) R_k^-1` and `s I + P_k = R_k R_k^T`.
+///
+/// The variance is `||F_k phi||^2`: diagonal only, never a batch x batch matrix, and on any
+/// device a plain product.
+#[derive(Clone, Debug)]
+pub struct Covariance {
+    factors: Vec<Mat<f64>>,
+}
+
+impl Covariance {
+    /// The factor of one precision matrix (its lower triangle) under a ridge.
+    pub(super) fn factor(sum: &Mat<f64>, ridge: f64) -> Result<Mat<f64>> {
+        let n = sum.nrows();
+        let mut regularized = sum.clone();
+        for i in 0..n {
+            regularized[(i, i)] += ridge;
+        }
+        let hint = "accumulate it in f64 from finite features, or raise the ridge";
+        let root = cholesky(regularized, "the posterior precision", hint, Par::rayon(0))?;
+        let mut factor = Mat::<f64>::zeros(n, n);
+        for i in 0..n {
+            factor[(i, i)] = ridge.sqrt();
+        }
+        solve_lower_triangular_in_place(root.as_ref(), factor.as_mut(), Par::rayon(0));
+        Ok(factor)
+    }
+
+    /// A covariance from lower-triangular factors, e.g. saved ones.
+    pub fn from_factors(factors: Vec<Mat<f64>>) -> Result<Self> {
+        match factors.first() {
+            Some(first) if factors.iter().all(|f| f.nrows() == first.nrows()) => {
+                Ok(Self { factors })
+            }
+            _ => Err(Error::Data("a covariance needs factors of one size".to_string())),
+        }
+    }
+
+    /// Variances `[rows, matrices]` of features `[rows, dimension]`, in f64.
+    pub fn variance(&self, features: ArrayView2<'_, f64>) -> Result<Array2<f64>> {
+        if features.ncols() != self.dimension() {
+            return Err(Error::shape("features", self.dimension(), features.ncols()));
+        }
+        let owned = features.to_owned();
+        let features = row_major(&owned);
+        let mut variance = Array2::zeros((features.nrows(), self.factors.len()));
+        for (k, factor) in self.factors.iter().enumerate() {
+            let image = features * factor.transpose();
+            for row in 0..features.nrows() {
+                variance[[row, k]] = image.row(row).squared_norm_l2();
+            }
+        }
+        Ok(variance)
+    }
+
+    /// The factors on a device, `[matrices, dimension, dimension]`, already transposed so that
+    /// `features x factor` is the product to take.
+    pub fn to_device(&self, device: &Device) -> Tensor<3> {
+        let n = self.dimension();
+        let values: Vec<f32> = self
+            .factors
+            .iter()
+            .flat_map(|f| (0..n).flat_map(move |i| (0..n).map(move |j| f[(j, i)] as f32)))
+            .collect();
+        Tensor::from_data(TensorData::new(values, [self.factors.len(), n, n]), device)
+    }
+
+    /// The number of features.
+    pub fn dimension(&self) -> usize {
+        self.factors[0].nrows()
+    }
+
+    /// The number of matrices: one, or one a class.
+    pub fn matrices(&self) -> usize {
+        self.factors.len()
+    }
+}
+
+/// Variances `[rows, matrices]` on a device, from [`Covariance::to_device`]'s factors.
+pub(super) fn device_variance(features: &Tensor<2>, factors: &Tensor<3>) -> Tensor<2> {
+    let [matrices, n, _] = factors.dims();
+    let columns = (0..matrices).map(|k| {
+        let factor = factors.clone().slice([k..k + 1]).reshape([n, n]);
+        features.clone().matmul(factor).square().sum_dim(1)
+    });
+    Tensor::cat(columns.collect(), 1)
+}

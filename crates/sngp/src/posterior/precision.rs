@@ -1,0 +1,267 @@
+//! The mergeable sum behind the posterior.
+
+use std::fmt;
+
+use faer::linalg::matmul::triangular::{BlockStructure, matmul};
+use faer::{Accum, Mat, Par};
+use ndarray::{Array2, ArrayView2, Axis};
+
+use super::Curvature;
+use super::accumulation::check_ridge;
+use super::covariance::Covariance;
+use crate::linalg::row_major;
+use crate::{Error, Result};
+
+/// A SHA-256 over everything that determines the features `phi(x)`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FeatureMapHash(pub [u8; 32]);
+
+impl fmt::Display for FeatureMapHash {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
+
+/// `P_k = sum_i w_ik phi_i phi_i^T` for every matrix of the curvature, in f64.
+///
+/// The sum is additive: parts from shards, devices or machines [`merge`](Self::merge) in any
+/// order. It carries its row count and the hash of its feature map, and merging refuses a
+/// mismatch.
+///
+/// ```
+/// use ndarray::array;
+/// use sngp::posterior::{Curvature, FeatureMapHash, Precision};
+///
+/// let mut precision = Precision::new(2, 1, Curvature::Gaussian, FeatureMapHash([0; 32]));
+/// precision.add(array![[1.0, 0.0], [1.0, 0.0]].view(), array![[0.0], [0.0]].view())?;
+/// let variance = precision.finish(1.0)?.variance(array![[1.0, 0.0], [0.0, 1.0]].view())?;
+/// assert!((variance[[0, 0]] - 1.0 / 3.0).abs() < 1e-12); // seen twice: 1 / (1 + 2)
+/// assert!((variance[[1, 0]] - 1.0).abs() < 1e-12); // never seen
+/// # Ok::<(), sngp::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Precision {
+    /// Lower triangles; what stands above the diagonal is not read.
+    sums: Vec<Mat<f64>>,
+    rows: u64,
+    curvature: Curvature,
+    hash: FeatureMapHash,
+    /// A moving average is an estimate of the sum, not a part of it, and does not merge.
+    averaged: bool,
+}
+
+impl Precision {
+    /// An empty sum for `dimension` features and a model with `outputs` logits.
+    pub fn new(
+        dimension: usize,
+        outputs: usize,
+        curvature: Curvature,
+        hash: FeatureMapHash,
+    ) -> Self {
+        let sums = vec![Mat::zeros(dimension, dimension); curvature.matrices(outputs)];
+        Self { sums, rows: 0, curvature, hash, averaged: false }
+    }
+
+    /// Adds a batch: its features `[rows, dimension]` and mean logits `[rows, outputs]`.
+    pub fn add(
+        &mut self,
+        features: ArrayView2<'_, f64>,
+        logits: ArrayView2<'_, f64>,
+    ) -> Result<()> {
+        let weights = self.curvature.weights(logits)?;
+        self.add_weighted(features, weights.view(), 1.0)
+    }
+
+    /// `P <- m P + (1 - m) (N / B) sum_batch w phi phi^T`, with `N = total_rows`.
+    pub fn average(
+        &mut self,
+        features: ArrayView2<'_, f64>,
+        logits: ArrayView2<'_, f64>,
+        momentum: f64,
+        total_rows: usize,
+    ) -> Result<()> {
+        let weights = self.curvature.weights(logits)?;
+        for sum in &mut self.sums {
+            *sum *= faer::Scale(momentum);
+        }
+        let scale = (1.0 - momentum) * total_rows as f64 / features.nrows().max(1) as f64;
+        self.averaged = true;
+        self.add_weighted(features, weights.view(), scale)
+    }
+
+    fn add_weighted(
+        &mut self,
+        features: ArrayView2<'_, f64>,
+        weights: ArrayView2<'_, f64>,
+        scale: f64,
+    ) -> Result<()> {
+        if features.ncols() != self.dimension() {
+            return Err(Error::shape("features", self.dimension(), features.ncols()));
+        }
+        if weights.dim() != (features.nrows(), self.sums.len()) {
+            return Err(Error::shape(
+                "rows and matrices of the curvature",
+                format!("{} x {}", features.nrows(), self.sums.len()),
+                format!("{} x {}", weights.nrows(), weights.ncols()),
+            ));
+        }
+        if let Some(row) = features
+            .axis_iter(Axis(0))
+            .zip(weights.axis_iter(Axis(0)))
+            .position(|(f, w)| !(f.iter().chain(w).all(|v| v.is_finite())))
+        {
+            return Err(Error::Data(format!(
+                "row {row} of the batch has a non-finite feature or logit; \
+                 check the inputs and whether training diverged"
+            )));
+        }
+        for (sum, weight) in self.sums.iter_mut().zip(weights.axis_iter(Axis(1))) {
+            let roots = weight.mapv(|w| (w * scale).sqrt()).insert_axis(Axis(1));
+            let scaled = &features * &roots;
+            let scaled = row_major(&scaled);
+            matmul(
+                sum.as_mut(),
+                BlockStructure::TriangularLower,
+                Accum::Add,
+                scaled.transpose(),
+                BlockStructure::Rectangular,
+                scaled,
+                BlockStructure::Rectangular,
+                1.0,
+                Par::rayon(0),
+            );
+        }
+        self.rows += features.nrows() as u64;
+        Ok(())
+    }
+
+    /// The same sum under the hash of the finished feature map: while a network trains, its
+    /// features have no hash yet.
+    pub(crate) fn with_hash(self, hash: FeatureMapHash) -> Self {
+        Self { hash, ..self }
+    }
+
+    /// Adds another part of the same sum.
+    pub fn merge(&mut self, other: &Self) -> Result<()> {
+        if self.hash != other.hash {
+            return Err(Error::Merge(format!(
+                "their feature maps differ ({} and {}); accumulate every part with the same model",
+                self.hash, other.hash
+            )));
+        }
+        if self.curvature != other.curvature || self.sums.len() != other.sums.len() {
+            return Err(Error::Merge(format!(
+                "their curvatures differ ({:?} x {} and {:?} x {})",
+                self.curvature,
+                self.sums.len(),
+                other.curvature,
+                other.sums.len()
+            )));
+        }
+        if self.dimension() != other.dimension() {
+            return Err(Error::Merge(format!(
+                "they have {} and {} features",
+                self.dimension(),
+                other.dimension()
+            )));
+        }
+        if self.averaged || other.averaged {
+            let message = "a moving average is not a part of a sum; use final_pass for shards";
+            return Err(Error::Merge(message.to_string()));
+        }
+        for (sum, part) in self.sums.iter_mut().zip(&other.sums) {
+            *sum += part;
+        }
+        self.rows += other.rows;
+        Ok(())
+    }
+
+    /// Adds the ridge and factorizes: `S_k = s (s I + P_k)^-1`.
+    pub fn finish(&self, ridge: f64) -> Result<Covariance> {
+        check_ridge(ridge)?;
+        let factors = self.sums.iter().map(|sum| Covariance::factor(sum, ridge));
+        Covariance::from_factors(factors.collect::<Result<_>>()?)
+    }
+
+    /// `s I + P_k`, symmetric, for matrix `k`.
+    pub(super) fn with_ridge(&self, k: usize, ridge: f64) -> Mat<f64> {
+        let sum = &self.sums[k];
+        Mat::from_fn(sum.nrows(), sum.nrows(), |i, j| {
+            sum[(i.max(j), i.min(j))] + if i == j { ridge } else { 0.0 }
+        })
+    }
+
+    /// The matrix `P_k`, symmetric.
+    pub fn matrix(&self, k: usize) -> Array2<f64> {
+        let sum = &self.sums[k];
+        let n = sum.nrows();
+        Array2::from_shape_fn((n, n), |(i, j)| sum[(i.max(j), i.min(j))])
+    }
+
+    /// The number of features.
+    pub fn dimension(&self) -> usize {
+        self.sums[0].nrows()
+    }
+
+    /// The number of matrices: one, or one a class.
+    pub fn matrices(&self) -> usize {
+        self.sums.len()
+    }
+
+    /// How many rows went into it.
+    pub fn rows(&self) -> u64 {
+        self.rows
+    }
+
+    /// The curvature it was accumulated with.
+    pub fn curvature(&self) -> Curvature {
+        self.curvature
+    }
+
+    /// The hash of its feature map.
+    pub fn hash(&self) -> FeatureMapHash {
+        self.hash
+    }
+
+    /// Whether it is a moving average.
+    pub fn is_average(&self) -> bool {
+        self.averaged
+    }
+
+    /// The lower triangles row by row, matrix after matrix: the saved form.
+    pub fn packed(&self) -> Vec<f64> {
+        let n = self.dimension();
+        let lower = |sum: &Mat<f64>| -> Vec<f64> {
+            (0..n).flat_map(|i| (0..=i).map(move |j| (i, j))).map(|at| sum[at]).collect()
+        };
+        self.sums.iter().flat_map(lower).collect()
+    }
+
+    /// Restores a sum from its saved form.
+    pub fn from_packed(
+        packed: &[f64],
+        dimension: usize,
+        matrices: usize,
+        rows: u64,
+        curvature: Curvature,
+        hash: FeatureMapHash,
+        averaged: bool,
+    ) -> Result<Self> {
+        let size = dimension * (dimension + 1) / 2;
+        if packed.len() != size * matrices || dimension == 0 || matrices == 0 {
+            return Err(Error::shape("entries of the precision", size * matrices, packed.len()));
+        }
+        if packed.iter().any(|value| !value.is_finite()) {
+            return Err(Error::Data("the saved precision has a non-finite entry".to_string()));
+        }
+        let sums = packed
+            .chunks(size)
+            .map(|lower| {
+                Mat::from_fn(dimension, dimension, |i, j| {
+                    if j <= i { lower[i * (i + 1) / 2 + j] } else { 0.0 }
+                })
+            })
+            .collect();
+        Ok(Self { sums, rows, curvature, hash, averaged })
+    }
+}

@@ -1,0 +1,185 @@
+//! What a model says about a set of inputs.
+
+use ndarray::{Array2, ArrayView2, Axis, concatenate};
+
+use super::integration::adjusted_logits;
+use crate::{Error, Result};
+
+/// The predictive distribution of the outcome.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Predictive {
+    /// Class probabilities `[rows, classes]`.
+    Classes(Array2<f64>),
+    /// A normal distribution a row.
+    Normal {
+        /// Its means.
+        mean: Vec<f64>,
+        /// Its variances, noise included.
+        variance: Vec<f64>,
+    },
+    /// The mean rate of a count.
+    Rate(Vec<f64>),
+}
+
+/// A prediction: the outcome's distribution and what it was made from.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Prediction {
+    /// The outcome.
+    pub predictive: Predictive,
+    /// Mean logits `[rows, outputs]`; over several passes or members, their average.
+    pub logits: Array2<f64>,
+    /// Variance of the logits `[rows, outputs or 1]`, for Gaussian-process heads.
+    pub variance: Option<Array2<f64>>,
+    /// The mean-field factor for adjusted logits.
+    pub mean_field_factor: f64,
+}
+
+impl Prediction {
+    /// The number of rows.
+    pub fn rows(&self) -> usize {
+        self.logits.nrows()
+    }
+
+    /// Class probabilities, or an error that says what the model predicts instead.
+    pub fn probabilities(&self) -> Result<ArrayView2<'_, f64>> {
+        match &self.predictive {
+            Predictive::Classes(probabilities) => Ok(probabilities.view()),
+            Predictive::Normal { .. } | Predictive::Rate(_) => {
+                Err(Error::Unsupported("this model predicts numbers, not classes".to_string()))
+            }
+        }
+    }
+
+    /// The most probable class of every row.
+    pub fn labels(&self) -> Result<Vec<usize>> {
+        let probabilities = self.probabilities()?;
+        Ok(probabilities.axis_iter(Axis(0)).map(|row| argmax(row.iter().copied())).collect())
+    }
+
+    /// Logits divided by `sqrt(1 + lambda v)`; the plain ones without a variance.
+    pub fn adjusted_logits(&self) -> Array2<f64> {
+        match &self.variance {
+            Some(variance) => {
+                adjusted_logits(self.logits.view(), variance.view(), self.mean_field_factor)
+            }
+            None => self.logits.clone(),
+        }
+    }
+
+    /// Averages the predictions of several passes or members: probabilities, logits, variances.
+    pub(crate) fn average(parts: Vec<Self>) -> Result<Self> {
+        let count = parts.len() as f64;
+        let mut parts = parts.into_iter();
+        let mut total = parts
+            .next()
+            .ok_or_else(|| Error::Data("a prediction needs at least one pass".to_string()))?;
+        let (mut squares, is_normal) = match &total.predictive {
+            Predictive::Normal { mean, .. } => (mean.iter().map(|m| m * m).collect(), true),
+            _ => (Vec::new(), false),
+        };
+        for part in parts {
+            total.logits += &part.logits;
+            if let (Some(sum), Some(variance)) = (&mut total.variance, &part.variance) {
+                *sum += variance;
+            }
+            match (&mut total.predictive, &part.predictive) {
+                (Predictive::Classes(sum), Predictive::Classes(p)) => *sum += p,
+                (
+                    Predictive::Normal { mean, variance },
+                    Predictive::Normal { mean: m, variance: v },
+                ) => {
+                    add(mean, m);
+                    add(variance, v);
+                    add(&mut squares, &m.iter().map(|m| m * m).collect::<Vec<_>>());
+                }
+                (Predictive::Rate(sum), Predictive::Rate(rate)) => add(sum, rate),
+                _ => {
+                    return Err(Error::Data("passes of different likelihoods".to_string()));
+                }
+            }
+        }
+        total.logits /= count;
+        total.variance = total.variance.map(|variance| variance / count);
+        match &mut total.predictive {
+            Predictive::Classes(p) => *p /= count,
+            Predictive::Rate(rate) => divide(rate, count),
+            Predictive::Normal { mean, variance } => {
+                divide(mean, count);
+                divide(variance, count);
+            }
+        }
+        if let (true, Predictive::Normal { mean, variance }) = (is_normal, &mut total.predictive) {
+            // The variance of a mixture: what its parts have, and how far they are apart.
+            for ((v, m), square) in variance.iter_mut().zip(mean).zip(squares) {
+                *v += (square / count - *m * *m).max(0.0);
+            }
+        }
+        Ok(total)
+    }
+
+    /// Puts the rows of batches one after the other.
+    pub(crate) fn concatenate(parts: Vec<Self>) -> Result<Self> {
+        let rows = |arrays: Vec<ArrayView2<'_, f64>>| {
+            concatenate(Axis(0), &arrays).map_err(|e| Error::Data(e.to_string()))
+        };
+        let first =
+            parts.first().ok_or_else(|| Error::Data("there is nothing to predict".to_string()))?;
+        let predictive = match &first.predictive {
+            Predictive::Classes(_) => Predictive::Classes(rows(
+                parts.iter().map(Self::probabilities).collect::<Result<_>>()?,
+            )?),
+            Predictive::Normal { .. } => {
+                let (mut mean, mut variance) = (Vec::new(), Vec::new());
+                for part in &parts {
+                    if let Predictive::Normal { mean: m, variance: v } = &part.predictive {
+                        mean.extend(m);
+                        variance.extend(v);
+                    }
+                }
+                Predictive::Normal { mean, variance }
+            }
+            Predictive::Rate(_) => Predictive::Rate(
+                parts
+                    .iter()
+                    .flat_map(|part| match &part.predictive {
+                        Predictive::Rate(rate) => rate.clone(),
+                        _ => Vec::new(),
+                    })
+                    .collect(),
+            ),
+        };
+        let variance = match &first.variance {
+            Some(_) => {
+                let views = parts.iter().filter_map(|part| part.variance.as_ref());
+                Some(rows(views.map(|variance| variance.view()).collect())?)
+            }
+            None => None,
+        };
+        Ok(Self {
+            predictive,
+            logits: rows(parts.iter().map(|part| part.logits.view()).collect())?,
+            variance,
+            mean_field_factor: first.mean_field_factor,
+        })
+    }
+}
+
+/// The index of the largest value; the first of equals.
+pub(crate) fn argmax(values: impl Iterator<Item = f64>) -> usize {
+    let best = values.enumerate().fold((0, f64::NEG_INFINITY), |best, (index, value)| {
+        if value > best.1 { (index, value) } else { best }
+    });
+    best.0
+}
+
+fn add(total: &mut [f64], part: &[f64]) {
+    for (t, p) in total.iter_mut().zip(part) {
+        *t += p;
+    }
+}
+
+fn divide(total: &mut [f64], by: f64) {
+    for t in total {
+        *t /= by;
+    }
+}

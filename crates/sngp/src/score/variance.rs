@@ -1,0 +1,32 @@
+//! The variance of the predicted class's logit.
+
+use ndarray::Axis;
+use serde::{Deserialize, Serialize};
+
+use super::ScoreFunction;
+use crate::predict::{Prediction, argmax};
+use crate::{Error, Result};
+
+/// Variance of the predicted class's logit, for models with a Gaussian-process head.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Variance {}
+
+impl ScoreFunction for Variance {
+    fn summary(&self) -> &'static str {
+        "variance of the predicted class's logit (Gaussian-process heads)"
+    }
+
+    fn evaluate(&self, prediction: &Prediction) -> Result<Vec<f64>> {
+        let variance = prediction.variance.as_ref().ok_or_else(|| {
+            Error::Unsupported(
+                "this model's head has no variance; use max_probability, entropy or energy"
+                    .to_string(),
+            )
+        })?;
+        if variance.ncols() == 1 {
+            return Ok(variance.column(0).to_vec());
+        }
+        let rows = prediction.logits.axis_iter(Axis(0)).zip(variance.axis_iter(Axis(0)));
+        Ok(rows.map(|(logits, variance)| variance[argmax(logits.iter().copied())]).collect())
+    }
+}

@@ -1,0 +1,78 @@
+//! The layers a backbone offers for normalization.
+
+use burn::module::ParamId;
+use burn::nn::Linear;
+use burn::nn::conv::Conv2d;
+use burn::tensor::Tensor;
+
+use super::Operator;
+
+/// A named layer of a backbone, borrowed for normalization.
+#[derive(Debug)]
+pub struct SpectralLayer<'a> {
+    name: String,
+    weight: Weight<'a>,
+}
+
+#[derive(Debug)]
+enum Weight<'a> {
+    Dense(&'a mut Linear),
+    Convolution(&'a mut Conv2d, [usize; 2]),
+}
+
+impl<'a> SpectralLayer<'a> {
+    /// A dense layer.
+    pub fn dense(name: impl Into<String>, layer: &'a mut Linear) -> Self {
+        Self { name: name.into(), weight: Weight::Dense(layer) }
+    }
+
+    /// A convolution that sees inputs of `input = [height, width]`.
+    pub fn convolution(name: impl Into<String>, layer: &'a mut Conv2d, input: [usize; 2]) -> Self {
+        Self { name: name.into(), weight: Weight::Convolution(layer, input) }
+    }
+
+    /// Its name, the path inside the backbone.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Whether it is a convolution; those have a bound of their own.
+    pub fn is_convolution(&self) -> bool {
+        matches!(self.weight, Weight::Convolution(..))
+    }
+
+    /// Its linear map.
+    pub fn operator(&self) -> Operator {
+        match &self.weight {
+            Weight::Dense(layer) => Operator::dense(layer),
+            Weight::Convolution(layer, input) => Operator::convolution(layer, *input),
+        }
+    }
+
+    /// The parameter that is normalized.
+    pub fn weight_id(&self) -> ParamId {
+        match &self.weight {
+            Weight::Dense(layer) => layer.weight.id,
+            Weight::Convolution(layer, _) => layer.weight.id,
+        }
+    }
+
+    /// Multiplies the weight by a factor given as a one-element tensor.
+    pub(super) fn scale(self, factor: Tensor<1>) {
+        match self.weight {
+            Weight::Dense(layer) => {
+                layer.weight = layer.weight.clone().map(|w| scaled(w, factor));
+            }
+            Weight::Convolution(layer, _) => {
+                layer.weight = layer.weight.clone().map(|w| scaled(w, factor));
+            }
+        }
+    }
+}
+
+/// The weight times the factor as a new leaf: no gradient flows through the projection.
+fn scaled<const D: usize>(weight: Tensor<D>, factor: Tensor<1>) -> Tensor<D> {
+    let (autodiff, require_grad) = (weight.is_autodiff(), weight.is_require_grad());
+    let scaled = weight.inner() * factor.unsqueeze();
+    if autodiff { scaled.autodiff().set_require_grad(require_grad) } else { scaled }
+}

@@ -1,0 +1,192 @@
+//! Training one network from its plan to its finished weights.
+
+use std::sync::{Arc, Mutex};
+
+use burn::lr_scheduler::module_lr_scheduler::ModuleLrScheduler;
+use burn::module::{Module, ParamGroup};
+use burn::tensor::Device;
+use burn::train::logger::InMemoryMetricLogger;
+use burn::train::metric::LossMetric;
+use burn::train::{Interrupter, Learner, SupervisedTraining};
+
+use super::checkpoint::{Checkpoints, EpochKeeper};
+use super::config::TrainingConfig;
+use super::early_stopping::Patience;
+use super::loader::EpochLoader;
+use super::objective::Objective;
+use super::observer::Observer;
+use super::precision_tap::PrecisionTap;
+use super::renderer::ObservedRenderer;
+use super::schedule::ScheduleState;
+use super::trainee::{Rules, Trainee};
+use crate::backbone::Backbone;
+use crate::data::Labelled;
+use crate::likelihood::Likelihood;
+use crate::network::{Network, NetworkPlan};
+use crate::nn::RbfCentroidsConfig;
+use crate::posterior::{Accumulation, Precision};
+use crate::{Error, Result};
+
+/// Why a training is stopped whose loss is no number any more.
+pub(super) const DIVERGED: &str =
+    "the loss is not finite any more; lower the learning rate or set clip_norm";
+
+/// Everything one network's training needs.
+pub(crate) struct FitNetwork<'a, B: Backbone> {
+    pub plan: NetworkPlan<'a, B>,
+    pub data: &'a Labelled<B::Batch>,
+    pub validation: Option<&'a Labelled<B::Batch>>,
+    pub config: &'a TrainingConfig,
+    pub likelihood: &'a Likelihood,
+    pub prior_weight: f64,
+    pub centroids: &'a RbfCentroidsConfig,
+    pub accumulation: Accumulation,
+    /// An empty precision to fill while training, for the accumulations that do.
+    pub precision: Option<Precision>,
+    pub checkpoints: Option<Checkpoints>,
+    pub fingerprint: &'a str,
+    pub observer: Box<dyn Observer>,
+    pub interrupter: Interrupter,
+    pub device: &'a Device,
+}
+
+/// Trains; gives the network in evaluation state and what was accumulated on the way.
+pub(crate) fn fit_network<B: Backbone>(
+    fit: FitNetwork<'_, B>,
+) -> Result<(Network<B>, Option<Precision>)> {
+    let config = fit.config;
+    // Early stopping goes back to an earlier epoch, so it needs checkpoints in any case.
+    let scratch = match (&fit.checkpoints, config.early_stopping) {
+        (None, Some(_)) => Some(tempfile::tempdir().map_err(Error::io("temporary folder"))?),
+        _ => None,
+    };
+    let checkpoints = match &scratch {
+        Some(folder) => Some(Checkpoints::new(folder.path().join("checkpoints"))),
+        None => fit.checkpoints.clone(),
+    };
+    let tap = fit.precision.map(|precision| {
+        PrecisionTap::new(precision, fit.accumulation, config.epochs, fit.data.rows())
+    });
+    let averaging = matches!(fit.accumulation, Accumulation::MovingAverage { .. });
+    // What the last epoch accumulates is not in a checkpoint: go on from before it at most.
+    let limit = match fit.accumulation {
+        Accumulation::FinalEpoch if tap.is_some() => config.epochs - 1,
+        _ => config.epochs,
+    };
+    let mut done = 0;
+    if let Some(checkpoints) = &checkpoints {
+        checkpoints.claim(fit.fingerprint)?;
+        done = checkpoints.latest(limit, averaging && tap.is_some()).unwrap_or(0);
+        if let (Some(tap), true, true) = (&tap, averaging, done > 0) {
+            tap.restore(checkpoints.precision(done)?);
+        }
+    }
+    let history = match &checkpoints {
+        Some(checkpoints) => checkpoints.history(done)?,
+        None => Default::default(),
+    };
+    let stopped_already = config.early_stopping.is_some_and(|stopping| {
+        history.best().is_some_and(|best| done >= best + stopping.patience)
+    });
+    let history = Arc::new(Mutex::new(history));
+
+    let seed = fit.plan.seed;
+    let loader = |data: Option<&Labelled<B::Batch>>, shuffle| {
+        Arc::new(EpochLoader::new(data.cloned(), config.batch_size, shuffle, done, fit.device))
+    };
+    let mut training = SupervisedTraining::new(
+        checkpoints.as_ref().map_or(std::path::Path::new("."), |c| c.directory()),
+        loader(Some(fit.data), Some(seed)),
+        loader(fit.validation, None),
+    )
+    .metric_train_numeric(LossMetric::new())
+    .metric_valid_numeric(LossMetric::new())
+    .with_metric_logger(InMemoryMetricLogger::default())
+    .with_application_logger(None)
+    .with_interrupter(fit.interrupter.clone())
+    .renderer(Box::new(ObservedRenderer::new(fit.observer, fit.interrupter.clone())))
+    // A training that had stopped early has no epoch left to run.
+    .num_epochs(if stopped_already { done } else { config.epochs });
+    if config.accumulate > 1 {
+        training = training.grads_accumulation(config.accumulate);
+    }
+    if let Some(checkpoints) = &checkpoints {
+        training = training
+            .with_custom_checkpointers(
+                checkpoints.checkpointer("model"),
+                checkpoints.checkpointer("optim"),
+                checkpoints.checkpointer("scheduler"),
+            )
+            .with_checkpointing_strategy(EpochKeeper {
+                checkpoints: checkpoints.clone(),
+                history: history.clone(),
+                tap: tap.clone().filter(|_| averaging),
+                keep_best: config.early_stopping.is_some(),
+                interrupter: fit.interrupter.clone(),
+                saved: (1..=done).collect(),
+            });
+    }
+    if let Some(stopping) = config.early_stopping {
+        training = training
+            .early_stopping(Patience { patience: stopping.patience, history: history.clone() });
+    }
+    if done > 0 {
+        training = training.checkpoint(done);
+    }
+
+    let rules = Rules {
+        objective: Objective {
+            likelihood: fit.likelihood.clone(),
+            prior_weight: fit.prior_weight,
+            centroids: fit.centroids.clone(),
+        },
+        clip_norm: config.clip_norm,
+        accumulate: config.accumulate,
+        tap: tap.clone(),
+    };
+    let network = fit.plan.build(fit.device)?.train();
+    let trainee = Trainee { network, rules: Arc::new(rules) };
+    let learner = Learner::new(
+        trainee,
+        config.optimizer.init(config.weight_decay),
+        scheduler(config, fit.data.rows()),
+    );
+    let result = training.launch(learner);
+
+    if let Some(error) = result.error {
+        return Err(Error::Training(error.to_string()));
+    }
+    if let Some(interruption) = result.interrupted {
+        let reason = interruption.reason.unwrap_or_else(|| "on request".to_string());
+        if reason == DIVERGED {
+            return Err(Error::Training(reason));
+        }
+        let epoch = checkpoints.as_ref().and_then(|c| c.latest(limit, false)).unwrap_or(0);
+        return Err(Error::Interrupted { epoch, reason });
+    }
+    let mut trainee = result.model;
+    let best = history.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).best();
+    if let (Some(_), Some(checkpoints), Some(best)) = (config.early_stopping, &checkpoints, best) {
+        trainee = trainee
+            .try_load_record(checkpoints.model(best)?)
+            .map_err(|error| Error::corrupt(checkpoints.directory(), error.to_string()))?;
+    }
+    Ok((trainee.network.valid(), tap.map(|tap| tap.snapshot())))
+}
+
+/// The schedule for all parameters, and another for the head where it has its own rate.
+fn scheduler(config: &TrainingConfig, rows: usize) -> ModuleLrScheduler {
+    let batches = rows.div_ceil(config.batch_size);
+    let total = batches.div_ceil(config.accumulate) * config.epochs;
+    let state = |learning_rate| ScheduleState {
+        schedule: config.schedule.clone(),
+        learning_rate,
+        total,
+        step: 0,
+    };
+    let scheduler = ModuleLrScheduler::new(state(config.learning_rate));
+    match config.head_learning_rate {
+        None => scheduler,
+        Some(rate) => scheduler.with_group(ParamGroup::from_predicate("network.head"), state(rate)),
+    }
+}

@@ -1,0 +1,29 @@
+//! Training on burn-train.
+//!
+//! One network is trained by [`fit_network`]: seeded shuffles and dropout, checkpoints it can
+//! resume from after a kill, early stopping, schedules, clipping and accumulation. Spectral
+//! normalization and DUQ's centroids take their turn right after each optimiser step.
+
+mod checkpoint;
+mod config;
+mod early_stopping;
+mod fit;
+mod loader;
+mod objective;
+mod observer;
+mod optimizer;
+mod precision_tap;
+mod renderer;
+mod schedule;
+mod trainee;
+
+pub use checkpoint::Checkpoints;
+pub use config::{EarlyStopping, Optimizer, TrainingConfig};
+pub use observer::{EpochSummary, Observer, Silent};
+pub use schedule::{Decay, Schedule};
+
+/// The handle that stops a training from outside, e.g. on Ctrl-C.
+pub use burn::train::Interrupter;
+
+pub(crate) use fit::{FitNetwork, fit_network};
+pub(crate) use loader::batches;

@@ -1,0 +1,90 @@
+//! Burn's renderer interface, reduced to our [`Observer`].
+
+use burn::train::Interrupter;
+use burn::train::logger::{EvaluationProgressLogger, TrainingProgressLogger};
+use burn::train::metric::MetricDefinition;
+use burn::train::renderer::{
+    EvaluationName, MetricState, MetricsRenderer, MetricsRendererEvaluation,
+    MetricsRendererTraining,
+};
+
+use super::observer::{EpochSummary, Observer};
+
+/// Passes epochs on to an observer and stops a training whose loss is no number any more.
+pub(super) struct ObservedRenderer {
+    pub observer: Box<dyn Observer>,
+    pub interrupter: Interrupter,
+    epochs: usize,
+    loss: f64,
+    validation_loss: Option<f64>,
+}
+
+impl ObservedRenderer {
+    pub fn new(observer: Box<dyn Observer>, interrupter: Interrupter) -> Self {
+        Self { observer, interrupter, epochs: 0, loss: 0.0, validation_loss: None }
+    }
+}
+
+fn number(state: &MetricState) -> Option<f64> {
+    match state {
+        MetricState::Numeric(_, Some(entry)) => Some(entry.current()),
+        _ => None,
+    }
+}
+
+impl MetricsRendererTraining for ObservedRenderer {
+    fn update_train(&mut self, state: MetricState) {
+        let Some(loss) = number(&state) else { return };
+        self.loss = loss;
+        if !loss.is_finite() {
+            self.interrupter.stop(Some(super::fit::DIVERGED));
+        }
+    }
+
+    fn update_valid(&mut self, state: MetricState) {
+        self.validation_loss = number(&state).or(self.validation_loss);
+    }
+}
+
+impl TrainingProgressLogger for ObservedRenderer {
+    fn start(&mut self, epochs: usize, first: usize, _: Option<usize>, _: Option<&str>) {
+        self.epochs = epochs;
+        self.observer.start(first, epochs);
+    }
+
+    fn update_epoch(&mut self, epoch: usize) {
+        self.observer.epoch(EpochSummary {
+            epoch,
+            epochs: self.epochs,
+            loss: self.loss,
+            validation_loss: self.validation_loss,
+        });
+    }
+
+    fn end(&mut self) {
+        self.observer.finish();
+    }
+
+    fn start_split(&mut self, _: &str, _: usize) {}
+    fn update_split(&mut self, _: usize) {}
+    fn end_split(&mut self) {}
+    fn log_event_training(&mut self, _: String) {}
+}
+
+impl MetricsRendererEvaluation for ObservedRenderer {
+    fn update_test(&mut self, _: EvaluationName, _: MetricState) {}
+}
+
+impl EvaluationProgressLogger for ObservedRenderer {
+    fn start_global_progress(&mut self, _: usize) {}
+    fn start_test(&mut self, _: &str, _: usize) {}
+    fn update_test_progress(&mut self, _: usize) {}
+    fn end_test(&mut self) {}
+    fn end_global_progress(&mut self) {}
+    fn log_event_evaluation(&mut self, _: String) {}
+}
+
+impl MetricsRenderer for ObservedRenderer {
+    fn manual_close(&mut self) {}
+    fn register_metric(&mut self, _: MetricDefinition) {}
+}
