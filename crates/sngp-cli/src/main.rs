@@ -1,1 +1,42 @@
-fn main() {}
+//! The `sngp` command.
+
+mod args;
+mod commands;
+mod context;
+mod device;
+mod output;
+mod progress;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+/// Training allocates and frees the same large buffers in every step; this allocator keeps them.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+/// What the shell sees: 0 done, 1 failed, 2 wrong arguments (clap's own), 130 interrupted.
+const FAILED: u8 = 1;
+const INTERRUPTED: u8 = 130;
+
+fn main() -> ExitCode {
+    let args = args::Args::parse();
+    let result = context::Context::new(&args.common).and_then(|context| match args.command {
+        args::Command::Demo(demo) => commands::demo::run(&demo, &context),
+        args::Command::Bench { benchmark } => match benchmark {
+            args::Benchmark::Plane(plane) => commands::bench_2d::run(&plane, &context),
+        },
+        args::Command::List => commands::list::run(&context),
+        args::Command::Inspect(inspect) => commands::inspect::run(&inspect, &context),
+    });
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            let interrupted = error
+                .downcast_ref::<sngp::Error>()
+                .is_some_and(|error| matches!(error, sngp::Error::Interrupted { .. }));
+            ExitCode::from(if interrupted { INTERRUPTED } else { FAILED })
+        }
+    }
+}

@@ -43,13 +43,12 @@ impl PlaneExperiment {
         let invalid = |error: &dyn std::fmt::Display| {
             Error::Data(format!("experiment, method {method}: {error}"))
         };
-        let mut config = toml::Table::try_from(&self.model).map_err(|error| invalid(&error))?;
+        let shared = ModelConfig { method: method.clone(), ..self.model.clone() };
+        let mut config = toml::Table::try_from(&shared).map_err(|error| invalid(&error))?;
         if let Some(own) = self.methods.get(method.name()).and_then(toml::Value::as_table) {
             overlay(&mut config, own);
         }
-        let mut config: ModelConfig = config.try_into().map_err(|error| invalid(&error))?;
-        config.method = method.clone();
-        Ok(config)
+        config.try_into().map_err(|error| invalid(&error))
     }
 }
 
@@ -62,5 +61,30 @@ fn overlay(base: &mut toml::Table, top: &toml::Table) {
                 base.insert(key.clone(), value.clone());
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_a_methods_own_lies_over_what_all_share() {
+        let text = "[backbone]\n[model.training]\nepochs = 7\nbatch_size = 9\n\
+                    [methods.deep_ensemble.method]\nmembers = 3\n\
+                    [methods.deep_ensemble.training]\nepochs = 2\n";
+        let experiment = PlaneExperiment::parse(text).unwrap();
+        let own = experiment.model_for(&"deep_ensemble".parse().unwrap()).unwrap();
+        assert_eq!((own.training.epochs, own.training.batch_size), (2, 9));
+        assert_eq!(own.method.recipe().members, 3);
+        let other = experiment.model_for(&"sngp".parse().unwrap()).unwrap();
+        assert_eq!(other.training.epochs, 7);
+    }
+
+    #[test]
+    fn a_misspelt_option_of_a_method_is_refused() {
+        let text = "[backbone]\n[model]\n[methods.sngp.training]\nepoch = 2\n";
+        let experiment = PlaneExperiment::parse(text).unwrap();
+        assert!(experiment.model_for(&"sngp".parse().unwrap()).is_err());
     }
 }

@@ -83,12 +83,12 @@ pub enum Error {
     NotOurs(PathBuf),
 
     /// Training was stopped on request; the last checkpoint is kept.
-    #[error("stopped after epoch {epoch}: {reason}")]
+    #[error("stopped: {reason}; {}", kept(.checkpoint))]
     Interrupted {
-        /// The last finished epoch.
-        epoch: usize,
         /// Why.
         reason: String,
+        /// The epoch of the last checkpoint, where checkpoints are kept.
+        checkpoint: Option<usize>,
     },
 
     /// Training failed.
@@ -103,6 +103,16 @@ pub enum Error {
         /// What the system said.
         source: std::io::Error,
     },
+}
+
+/// What an interruption leaves behind.
+fn kept(checkpoint: &Option<usize>) -> String {
+    match checkpoint {
+        Some(epoch) => {
+            format!("the checkpoint of epoch {epoch} is kept, the same command goes on from it")
+        }
+        None => "nothing was kept, because no checkpoint folder was given".to_string(),
+    }
 }
 
 impl Error {

@@ -12,10 +12,21 @@ use crate::{Error, Result};
 /// Writes bytes under a temporary name in the same folder and renames it.
 pub(crate) fn write_whole(path: &Path, bytes: &[u8]) -> Result<()> {
     let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let mut file = tempfile::NamedTempFile::new_in(folder).map_err(Error::io(folder))?;
+    let mut file = temporary().tempfile_in(folder).map_err(Error::io(folder))?;
     file.write_all(bytes).and_then(|()| file.as_file().sync_all()).map_err(Error::io(path))?;
     file.persist(path).map_err(|error| Error::Io { path: path.into(), source: error.error })?;
     Ok(())
+}
+
+/// Temporary files that get the permissions any new file would, not a private file's.
+fn temporary() -> tempfile::Builder<'static, 'static> {
+    let mut builder = tempfile::Builder::new();
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        builder.permissions(fs::Permissions::from_mode(0o666));
+    }
+    builder
 }
 
 /// Writes a value as indented JSON.

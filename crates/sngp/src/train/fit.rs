@@ -161,8 +161,9 @@ pub(crate) fn fit_network<B: Backbone>(
         if reason == DIVERGED {
             return Err(Error::Training(reason));
         }
-        let epoch = checkpoints.as_ref().and_then(|c| c.latest(limit, false)).unwrap_or(0);
-        return Err(Error::Interrupted { epoch, reason });
+        let checkpoint =
+            fit.checkpoints.as_ref().map(|kept| kept.latest(limit, false).unwrap_or(0));
+        return Err(Error::Interrupted { reason, checkpoint });
     }
     let mut trainee = result.model;
     let best = history.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).best();

@@ -42,7 +42,8 @@ impl MetricsRendererTraining for ObservedRenderer {
     }
 
     fn update_valid(&mut self, state: MetricState) {
-        self.validation_loss = number(&state).or(self.validation_loss);
+        // Without validation data the mean over nothing is no number.
+        self.validation_loss = number(&state).filter(|loss| !loss.is_nan());
     }
 }
 

@@ -1,0 +1,105 @@
+//! `sngp bench 2d`: every method on two moons and two ovals.
+
+use anyhow::{Context as _, Result};
+use sngp::Error;
+use sngp::method::Method;
+use sngp::train::Checkpoints;
+use sngp_lab::dataset::PlaneDataset;
+use sngp_lab::experiment::{PLANE, PlaneExperiment};
+use sngp_lab::figure::{Figure, Surface};
+use sngp_lab::plane::{Reference, RunOptions, run as run_method, surface_figure};
+use sngp_lab::report::Measurements;
+
+use crate::args::Plane;
+use crate::context::Context;
+use crate::output;
+
+/// A row of panels: the data set's name and one surface a method.
+type SurfaceRows = Vec<(String, Vec<Surface>)>;
+
+pub fn run(args: &Plane, context: &Context) -> Result<()> {
+    let path = args.out.join("2d.json");
+    output::own_file(&path)?;
+    let experiment = match &args.config {
+        None => PlaneExperiment::parse(PLANE)?,
+        Some(path) => {
+            let text = std::fs::read_to_string(path).map_err(Error::io(path))?;
+            PlaneExperiment::parse(&text).with_context(|| path.display().to_string())?
+        }
+    };
+    let methods = if args.methods.is_empty() { Method::all() } else { args.methods.clone() };
+    let mut measurements = Measurements::default();
+    let (mut own, mut margin): (SurfaceRows, SurfaceRows) = (vec![], vec![]);
+    for dataset in PlaneDataset::all() {
+        own.push((dataset.name().to_string(), vec![]));
+        margin.push((dataset.name().to_string(), vec![]));
+        for seed in (args.seed..).take(args.seeds) {
+            let plane = dataset.draw(seed);
+            let reference = Reference::of(&plane, &experiment.model.exact_gp)?;
+            for method in &methods {
+                let name = format!("{dataset} {method} seed {seed}");
+                let members = method.recipe().members;
+                let observe = |member: usize| {
+                    let name = match members {
+                        1 => name.clone(),
+                        _ => format!("{name} member {}", member + 1),
+                    };
+                    context.progress.observer(name)
+                };
+                let options = RunOptions {
+                    device: &context.device,
+                    interrupter: context.interrupter.clone(),
+                    observe: &observe,
+                    checkpoints: args.checkpoints.as_ref().map(|folder| {
+                        let run = format!("{dataset}-{method}-{seed}");
+                        Checkpoints::new(folder.join(run))
+                    }),
+                };
+                let run = run_method(&experiment, method, &plane, &reference, seed, options)?;
+                run.record(&mut measurements, dataset.name());
+                if seed == args.seed {
+                    if let Some(row) = own.last_mut() {
+                        row.1.push(run.surface);
+                    }
+                    if let Some(row) = margin.last_mut() {
+                        row.1.push(run.margin);
+                    }
+                }
+            }
+        }
+    }
+    std::fs::create_dir_all(&args.out).map_err(Error::io(&args.out))?;
+    for (rows, stem, label) in
+        [(own, "2d-surfaces", "variance or margin"), (margin, "2d-margins", "margin")]
+    {
+        let figure = surface_figure(rows, label);
+        figure.save(&args.out.join(stem)).map_err(|error| Error::Data(error.to_string()))?;
+    }
+    let report = output::report(&measurements, context.threads)?;
+    output::write(&path, &report.json()?)?;
+    output::write(&args.out.join("2d.md"), &document(&report.markdown()))?;
+    if context.json {
+        print!("{}", report.json()?);
+    } else {
+        print!("{}", report.markdown());
+        println!(
+            "Written: {0}/2d.md, 2d.json, 2d-surfaces.png, 2d-margins.png (and .svg)",
+            args.out.display()
+        );
+    }
+    Ok(())
+}
+
+/// The table as a page of its own, with its figures.
+fn document(tables: &str) -> String {
+    format!(
+        "# Two moons and two ovals\n\n\
+         Mean and standard error over seeds. `test`: fresh points of the training distribution; \
+         `ood`: the unseen cluster against them, by each method's default score; `grid`: rank \
+         correlation of that score with the exact GP's variance (length scale 0.2, where it is \
+         below 0.98) and with the distance to the nearest training point, and the mean absolute \
+         difference between the surface shown below and the exact GP's.\n\n\
+         ![Uncertainty by variance, or by margin where there is none](2d-surfaces.png)\n\n\
+         ![Uncertainty by margin](2d-margins.png)\n\n{tables}"
+    )
+}

@@ -1,0 +1,99 @@
+//! `sngp inspect`: what a model says about itself.
+
+use anyhow::Result;
+use sngp::model::{Inspection, MemberInspection, load_any};
+
+use crate::args::Inspect;
+use crate::context::Context;
+
+/// Norms may exceed their bound a little while training goes on; beyond this it is worth saying.
+const SLACK: f64 = 1.05;
+
+pub fn run(args: &Inspect, context: &Context) -> Result<()> {
+    let inspection = load_any(&args.model, &context.device)?.inspect()?;
+    if context.json {
+        println!("{}", serde_json::to_string_pretty(&inspection)?);
+        return Ok(());
+    }
+    overview(&inspection);
+    for (index, member) in inspection.members.iter().enumerate() {
+        if inspection.members.len() > 1 {
+            println!("\nmember {}", index + 1);
+        }
+        spectral(member);
+        posterior(member);
+    }
+    Ok(())
+}
+
+fn overview(inspection: &Inspection) {
+    let config = &inspection.config;
+    println!("method        {} ({})", config.method, config.method.summary());
+    println!("likelihood    {}", config.likelihood);
+    println!("backbone      {} {}", inspection.backbone, inspection.backbone_config);
+    if !inspection.labels.is_empty() {
+        println!("classes       {}: {}", inspection.labels.len(), shortened(&inspection.labels));
+    }
+    println!("score         {}", config.method.recipe().score);
+    println!("seed          {}", config.seed);
+    if let Some(member) = inspection.members.first() {
+        println!("parameters    {}", member.parameters);
+    }
+    if inspection.members.is_empty() {
+        println!("exact GP      length scale {}", config.exact_gp.length_scale);
+    }
+}
+
+fn shortened(labels: &[String]) -> String {
+    match labels.len() {
+        0..=12 => labels.join(", "),
+        more => format!("{}, .. ({} more)", labels[..12].join(", "), more - 12),
+    }
+}
+
+fn spectral(member: &MemberInspection) {
+    let report = &member.spectral;
+    println!(
+        "\nspectral norms ({})",
+        match member.normalized {
+            true => "normalized while training",
+            false => "not normalized; bounds shown for comparison",
+        }
+    );
+    for layer in &report.layers {
+        let verdict = if layer.holds(SLACK) { "holds" } else { "exceeded" };
+        println!("  {:24} {:8.4}  bound {:6.3}  {verdict}", layer.name, layer.norm, layer.bound);
+    }
+    if !report.uncovered.is_empty() {
+        println!("  not covered by a bound: {}", report.uncovered.join(", "));
+    }
+    match report.lipschitz {
+        Some(constants) if constants.lower > 0.0 => println!(
+            "  certified: {:.3e} ||x - x'|| <= ||h(x) - h(x')|| <= {:.3e} ||x - x'||",
+            constants.lower, constants.upper
+        ),
+        Some(constants) => println!(
+            "  certified: ||h(x) - h(x')|| <= {:.3e} ||x - x'||; no lower constant, because a \
+             residual layer's norm is 1 or more",
+            constants.upper
+        ),
+        None => println!("  no Lipschitz constants: the backbone does not declare its stages"),
+    }
+}
+
+fn posterior(member: &MemberInspection) {
+    let Some(health) = &member.posterior else { return };
+    println!("\nposterior");
+    println!("  rows accumulated         {}", health.rows);
+    println!("  ridge                    {}", health.ridge);
+    println!("  condition number         {:.1}", health.condition_number);
+    println!(
+        "  variance of a unit feature from {:.4} to {:.4}",
+        health.smallest_variance, health.largest_variance
+    );
+    println!("  directions settled       {} of {}", health.settled_directions, health.directions);
+    match &health.hint {
+        Some(hint) => println!("  hint: {hint}"),
+        None => println!("  healthy: near and far are told apart"),
+    }
+}

@@ -1,0 +1,61 @@
+//! `sngp list`: every registry.
+
+use anyhow::Result;
+use serde::Serialize;
+use sngp::backbone::BACKBONES;
+use sngp::likelihood::Likelihood;
+use sngp::method::Method;
+use sngp::metrics::{Classification, Detection};
+use sngp::score::Score;
+use sngp_lab::dataset::PlaneDataset;
+
+use crate::context::Context;
+
+#[derive(Serialize)]
+struct Section {
+    kind: &'static str,
+    entries: Vec<Entry>,
+}
+
+#[derive(Serialize)]
+struct Entry {
+    name: &'static str,
+    summary: &'static str,
+}
+
+/// The entries of a registry made by `registry!`.
+macro_rules! section {
+    ($kind:literal, $($registry:ty),+) => {{
+        let mut entries = Vec::new();
+        $(entries.extend(
+            <$registry>::all().iter().map(|e| Entry { name: e.name(), summary: e.summary() }),
+        );)+
+        Section { kind: $kind, entries }
+    }};
+}
+
+pub fn run(context: &Context) -> Result<()> {
+    let backbones = BACKBONES.iter().map(|e| Entry { name: e.name, summary: e.summary }).collect();
+    let sections = [
+        section!("methods", Method),
+        Section { kind: "backbones", entries: backbones },
+        section!("likelihoods", Likelihood),
+        section!("data sets", PlaneDataset),
+        section!("metrics", Classification, Detection),
+        section!("scores", Score),
+    ];
+    if context.json {
+        println!("{}", serde_json::to_string_pretty(&sections)?);
+        return Ok(());
+    }
+    for (index, section) in sections.iter().enumerate() {
+        if index > 0 {
+            println!();
+        }
+        println!("{}", section.kind);
+        for entry in &section.entries {
+            println!("  {:22} {}", entry.name, entry.summary);
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,61 @@
+//! Folders and files that results go to.
+
+use std::fs;
+use std::path::Path;
+
+use anyhow::{Context, Result};
+use sngp::Error;
+use sngp_lab::report::Report;
+
+/// The command line as it was typed.
+pub fn command_line() -> String {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    format!("sngp {}", arguments.join(" "))
+}
+
+/// A report's rows with where they come from.
+pub fn report(measurements: &sngp_lab::report::Measurements, threads: usize) -> Result<Report> {
+    Ok(Report {
+        rows: measurements.rows()?,
+        command: command_line(),
+        commit: sngp_lab::provenance::commit().to_string(),
+        cpu: sngp_lab::provenance::cpu(threads),
+    })
+}
+
+/// Creates an output folder. One that exists has to be empty or hold `marker`, an earlier result
+/// of the same command; anything else is somebody's and is left alone.
+pub fn own_folder(folder: &Path, marker: &str) -> Result<()> {
+    if folder.exists() {
+        let mut entries = fs::read_dir(folder).map_err(Error::io(folder))?;
+        let occupied = entries.next().is_some();
+        if occupied && !is_report(&folder.join(marker)) {
+            return Err(Error::NotOurs(folder.to_path_buf()).into());
+        }
+    }
+    Ok(fs::create_dir_all(folder).map_err(Error::io(folder))?)
+}
+
+/// Refuses to overwrite a file that is not an earlier report.
+pub fn own_file(path: &Path) -> Result<()> {
+    if path.exists() && !is_report(path) {
+        return Err(Error::corrupt(
+            path,
+            "it exists and is not a benchmark's result; choose another folder with --out",
+        )
+        .into());
+    }
+    Ok(())
+}
+
+fn is_report(path: &Path) -> bool {
+    let text = fs::read_to_string(path).ok();
+    text.is_some_and(|text| serde_json::from_str::<Report>(&text).is_ok())
+}
+
+/// Writes a text under a temporary name and renames it.
+pub fn write(path: &Path, text: &str) -> Result<()> {
+    let part = path.with_extension("part");
+    fs::write(&part, text).map_err(Error::io(&part))?;
+    fs::rename(&part, path).map_err(Error::io(path)).context("the result cannot be written")
+}
