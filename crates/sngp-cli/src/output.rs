@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use sngp::Error;
 use sngp_lab::report::Report;
 
@@ -51,11 +51,4 @@ pub fn own_file(path: &Path) -> Result<()> {
 fn is_report(path: &Path) -> bool {
     let text = fs::read_to_string(path).ok();
     text.is_some_and(|text| serde_json::from_str::<Report>(&text).is_ok())
-}
-
-/// Writes a text under a temporary name and renames it.
-pub fn write(path: &Path, text: &str) -> Result<()> {
-    let part = path.with_extension("part");
-    fs::write(&part, text).map_err(Error::io(&part))?;
-    fs::rename(&part, path).map_err(Error::io(path)).context("the result cannot be written")
 }

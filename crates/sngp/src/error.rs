@@ -96,12 +96,12 @@ pub enum Error {
     Training(String),
 
     /// The operating system refused.
-    #[error("{path}: {source}")]
+    #[error("{path}: {cause}")]
     Io {
         /// The file or folder.
         path: PathBuf,
-        /// What the system said.
-        source: std::io::Error,
+        /// What the system said; part of the message, so not a source that would repeat it.
+        cause: std::io::Error,
     },
 }
 
@@ -119,7 +119,7 @@ impl Error {
     /// An I/O error that names the path it happened on.
     pub fn io(path: impl Into<PathBuf>) -> impl FnOnce(std::io::Error) -> Self {
         let path = path.into();
-        move |source| Self::Io { path, source }
+        move |cause| Self::Io { path, cause }
     }
 
     /// A configuration error.

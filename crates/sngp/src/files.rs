@@ -9,12 +9,20 @@ use serde::de::DeserializeOwned;
 
 use crate::{Error, Result};
 
-/// Writes bytes under a temporary name in the same folder and renames it.
-pub(crate) fn write_whole(path: &Path, bytes: &[u8]) -> Result<()> {
+/// Writes bytes under a temporary name in the same folder and renames it: a reader never sees half
+/// a file, and a failure leaves what was there.
+///
+/// ```
+/// let path = std::env::temp_dir().join("sngp-files-example");
+/// sngp::files::write_whole(&path, b"whole")?;
+/// assert_eq!(std::fs::read(&path).unwrap(), b"whole");
+/// # Ok::<(), sngp::Error>(())
+/// ```
+pub fn write_whole(path: &Path, bytes: &[u8]) -> Result<()> {
     let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let mut file = temporary().tempfile_in(folder).map_err(Error::io(folder))?;
     file.write_all(bytes).and_then(|()| file.as_file().sync_all()).map_err(Error::io(path))?;
-    file.persist(path).map_err(|error| Error::Io { path: path.into(), source: error.error })?;
+    file.persist(path).map_err(|error| Error::Io { path: path.into(), cause: error.error })?;
     Ok(())
 }
 
@@ -41,4 +49,20 @@ pub(crate) fn write_json(path: &Path, value: &impl Serialize) -> Result<()> {
 pub(crate) fn read_json<T: DeserializeOwned>(path: &Path) -> Result<T> {
     let text = fs::read(path).map_err(Error::io(path))?;
     serde_json::from_slice(&text).map_err(|error| Error::corrupt(path, error.to_string()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_failed_write_names_the_path_and_cleans_up() {
+        let folder = tempfile::tempdir().unwrap();
+        // The target is a folder that is not empty, so the rename has to fail.
+        let target = folder.path().join("taken");
+        fs::create_dir_all(target.join("inside")).unwrap();
+        let message = write_whole(&target, b"x").unwrap_err().to_string();
+        assert!(message.contains("taken"), "{message}");
+        assert_eq!(fs::read_dir(&folder).unwrap().count(), 1, "only the folder itself is left");
+    }
 }

@@ -49,7 +49,7 @@ pub mod backbone;
 pub mod data;
 mod error;
 pub mod exact_gp;
-mod files;
+pub mod files;
 mod host;
 pub mod likelihood;
 mod linalg;

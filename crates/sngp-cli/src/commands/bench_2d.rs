@@ -2,6 +2,7 @@
 
 use anyhow::{Context as _, Result};
 use sngp::Error;
+use sngp::files::write_whole;
 use sngp::method::Method;
 use sngp::train::Checkpoints;
 use sngp_lab::dataset::PlaneDataset;
@@ -76,8 +77,8 @@ pub fn run(args: &Plane, context: &Context) -> Result<()> {
         figure.save(&args.out.join(stem)).map_err(|error| Error::Data(error.to_string()))?;
     }
     let report = output::report(&measurements, context.threads)?;
-    output::write(&path, &report.json()?)?;
-    output::write(&args.out.join("2d.md"), &document(&report.markdown()))?;
+    write_whole(&path, report.json()?.as_bytes())?;
+    write_whole(&args.out.join("2d.md"), document(&report.markdown()).as_bytes())?;
     if context.json {
         print!("{}", report.json()?);
     } else {

@@ -2,6 +2,7 @@
 
 use anyhow::Result;
 use sngp::Error;
+use sngp::files::write_whole;
 use sngp::method::{Deterministic, Method, Sngp};
 use sngp_lab::dataset::{PlaneDataset, TwoMoons};
 use sngp_lab::experiment::{PLANE, PlaneExperiment};
@@ -31,7 +32,8 @@ pub fn run(demo: &Demo, context: &Context) -> Result<()> {
     context.progress.say("two moons: 1,000 training points, and a cluster nobody has seen");
     let reference = Reference::of(&plane, &experiment.model.exact_gp)?;
     let methods: [Method; 2] = [Deterministic {}.into(), Sngp {}.into()];
-    let (mut measurements, mut panels, mut lines) = (Measurements::default(), vec![], vec![]);
+    let mut measurements = Measurements::default();
+    let (mut panels, mut models, mut lines) = (vec![], vec![], vec![]);
     for method in &methods {
         let options = RunOptions {
             device: &context.device,
@@ -40,7 +42,6 @@ pub fn run(demo: &Demo, context: &Context) -> Result<()> {
             checkpoints: None,
         };
         let run = run_method(&experiment, method, &plane, &reference, demo.seed, options)?;
-        run.model.save(demo.out.join(method.name()))?;
         run.record(&mut measurements, dataset.name());
         let cells = COLUMNS.map(|(title, split, metric)| {
             let found = run.measurements.iter().find(|(s, m, _)| *s == split && m == metric);
@@ -49,13 +50,17 @@ pub fn run(demo: &Demo, context: &Context) -> Result<()> {
         });
         lines.push(format!("{:15} {}", method.name(), cells.join("  ")));
         panels.push(run.surface);
+        models.push(run.model);
+    }
+    // The result first: it marks the folder as a demo's, whatever happens to the rest.
+    let report = output::report(&measurements, context.threads)?;
+    write_whole(&demo.out.join(RESULT), report.json()?.as_bytes())?;
+    for (method, model) in methods.iter().zip(&models) {
+        model.save(demo.out.join(method.name()))?;
     }
     let figure = surface_figure(vec![("two moons".to_string(), panels)], "uncertainty");
     let stem = demo.out.join("surface");
     figure.save(&stem).map_err(|error| Error::Data(error.to_string()))?;
-    let report = output::report(&measurements, context.threads)?;
-    output::write(&demo.out.join(RESULT), &report.json()?)?;
-
     if context.json {
         print!("{}", report.json()?);
         return Ok(());

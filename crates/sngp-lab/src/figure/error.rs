@@ -1,7 +1,5 @@
 //! What can go wrong while drawing.
 
-use std::path::PathBuf;
-
 /// The figures' result type.
 pub type Result<T, E = FigureError> = std::result::Result<T, E>;
 
@@ -53,12 +51,7 @@ pub enum FigureError {
     #[error("cannot encode the PNG image: {0}")]
     Encode(#[from] png::EncodingError),
 
-    /// The operating system refused.
-    #[error("{}: {source}", path.display())]
-    Io {
-        /// The file that was to be written.
-        path: PathBuf,
-        /// What the system said.
-        source: std::io::Error,
-    },
+    /// A file cannot be written; the message names it.
+    #[error(transparent)]
+    File(#[from] sngp::Error),
 }

@@ -16,7 +16,7 @@
 //! | `bitmap` | a grid of values as one smooth embedded image |
 //! | `escape` | any string as legal XML text |
 //! | [`render`] | SVG to PNG |
-//! | `save` | files that appear whole or not at all |
+//! | `save` | names of a figure's files |
 //!
 //! ```
 //! use sngp_lab::figure::{Figure, Grid, Points, Surface, SurfaceFigure, SurfaceRow};
@@ -53,6 +53,8 @@ pub use surface::{Grid, Points, Surface, SurfaceFigure, SurfaceRow};
 
 use std::path::Path;
 
+use sngp::files::write_whole;
+
 /// Something that can be drawn; implement [`svg`](Figure::svg), the rest follows.
 pub trait Figure {
     /// The whole figure as one self-contained SVG document.
@@ -68,11 +70,11 @@ pub trait Figure {
     /// files of an earlier run as they were.
     ///
     /// # Errors
-    /// Those of [`svg`](Figure::svg) and [`render::png`], and [`FigureError::Io`] with the path.
+    /// Those of [`svg`](Figure::svg) and [`render::png`], and [`FigureError::File`] with the path.
     fn save(&self, stem: &Path) -> Result<()> {
         let svg = self.svg()?;
         let png = render::png(&svg, render::SCALE)?;
-        save::whole(&save::with_suffix(stem, ".svg"), svg.as_bytes())?;
-        save::whole(&save::with_suffix(stem, ".png"), &png)
+        write_whole(&save::with_suffix(stem, ".svg"), svg.as_bytes())?;
+        Ok(write_whole(&save::with_suffix(stem, ".png"), &png)?)
     }
 }

@@ -54,7 +54,7 @@ mod tests {
 
     fn apply(pass: &mut Pass) -> Vec<f32> {
         let input = Tensor::<2>::ones([50, 40], &Device::flex());
-        Dropout::new(0.25).forward(input, pass).into_data().to_vec().unwrap()
+        Dropout::new(0.25).forward(input, pass).into_data().try_to_vec().unwrap()
     }
 
     #[test]

@@ -239,7 +239,7 @@ mod tests {
             let config = RandomFeaturesConfig { count: 128, kind, ..Default::default() };
             let phi =
                 config.init(16, seed, &device).unwrap().forward(matrix(points.view(), &device));
-            let gram = phi.clone().matmul(phi.transpose()).into_data().to_vec::<f32>().unwrap();
+            let gram = phi.clone().matmul(phi.transpose()).into_data().try_to_vec::<f32>().unwrap();
             for i in 0..30 {
                 for j in 0..i {
                     let d2: f32 = (&points.row(i) - &points.row(j)).mapv(|v| v * v).sum();
@@ -269,7 +269,7 @@ mod tests {
                 ..Default::default()
             };
             let features = config.init(3, 5, &device).unwrap();
-            features.forward(input.clone()).into_data().to_vec::<f32>().unwrap()
+            features.forward(input.clone()).into_data().try_to_vec::<f32>().unwrap()
         };
         assert_ne!(phi(1.0), phi(2.0));
     }
