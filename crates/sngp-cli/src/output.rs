@@ -36,16 +36,22 @@ pub fn own_folder(folder: &Path, marker: &str) -> Result<()> {
     Ok(fs::create_dir_all(folder).map_err(Error::io(folder))?)
 }
 
-/// Refuses to overwrite a file that is not an earlier report.
-pub fn own_file(path: &Path) -> Result<()> {
-    if path.exists() && !is_report(path) {
-        return Err(Error::corrupt(
-            path,
-            "it exists and is not a benchmark's result; choose another folder with --out",
-        )
-        .into());
+/// Creates a folder that several benchmarks share, before any work is done for it. Files of these
+/// names are replaced where `marker` among them is an earlier report; otherwise they are
+/// somebody's.
+pub fn shared_folder(folder: &Path, marker: &str, names: &[&str]) -> Result<()> {
+    fs::create_dir_all(folder).map_err(Error::io(folder))?;
+    if is_report(&folder.join(marker)) {
+        return Ok(());
     }
-    Ok(())
+    match names.iter().map(|name| folder.join(name)).find(|path| path.exists()) {
+        None => Ok(()),
+        Some(path) => {
+            let reason =
+                "it exists and is not a benchmark's result; choose another folder with --out";
+            Err(Error::corrupt(path, reason).into())
+        }
+    }
 }
 
 fn is_report(path: &Path) -> bool {

@@ -43,7 +43,9 @@ pub fn random_features(
 ) -> Tensor<2> {
     // The kernel differentiates with respect to the input only: the weights are frozen.
     let frozen = !weight.is_tracked() && !bias.is_tracked();
-    if !(frozen && takes(&input) && takes(&weight) && takes(&bias)) {
+    // Sizes that do not fit get Burn's own message.
+    let fits = input.dims()[1] == weight.dims()[0] && weight.dims()[1] == bias.dims()[0];
+    if !(frozen && fits && takes(&input) && takes(&weight) && takes(&bias)) {
         return random_features_reference(input, weight, bias, scale);
     }
     Tensor::from_dispatch(Dispatch::fused_features(

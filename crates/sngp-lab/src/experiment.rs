@@ -35,7 +35,12 @@ impl PlaneExperiment {
     ///
     /// Unknown names are refused wherever they stand.
     pub fn parse(text: &str) -> Result<Self, Error> {
-        toml::from_str(text).map_err(|error| Error::Data(format!("experiment: {error}")))
+        let experiment: Self =
+            toml::from_str(text).map_err(|error| Error::Data(format!("experiment: {error}")))?;
+        for name in experiment.methods.keys() {
+            experiment.model_for(&name.parse()?)?;
+        }
+        Ok(experiment)
     }
 
     /// The configuration of a method: what all share, and over it what is its own.
@@ -83,8 +88,11 @@ mod tests {
 
     #[test]
     fn a_misspelt_option_of_a_method_is_refused() {
-        let text = "[backbone]\n[model]\n[methods.sngp.training]\nepoch = 2\n";
-        let experiment = PlaneExperiment::parse(text).unwrap();
-        assert!(experiment.model_for(&"sngp".parse().unwrap()).is_err());
+        for text in
+            ["[methods.sngp.training]\nepoch = 2\n", "[methods.sgnp.training]\nepochs = 2\n"]
+        {
+            let text = format!("[backbone]\n[model]\n{text}");
+            assert!(PlaneExperiment::parse(&text).is_err(), "{text}");
+        }
     }
 }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use burn::tensor::{Device, Int, Tensor, TensorData};
 use ndarray::ArrayView2;
+use sha2::{Digest, Sha256};
 
 use crate::{Error, Result};
 
@@ -14,6 +15,12 @@ pub trait Inputs<B>: Send + Sync {
 
     /// The given examples as one batch.
     fn batch(&self, rows: &[usize], device: &Device) -> B;
+
+    /// A hash of all examples, so that checkpoints are not continued on other data. Inputs
+    /// without one are told apart by their number of rows and their targets only.
+    fn digest(&self) -> Option<[u8; 32]> {
+        None
+    }
 }
 
 /// A table of finite numbers, the inputs of vector networks.
@@ -66,6 +73,13 @@ impl Inputs<Tensor<2>> for Table {
         let values: Vec<f32> = rows.iter().flat_map(|&row| self.row(row)).copied().collect();
         Tensor::from_data(TensorData::new(values, [rows.len(), self.columns]), device)
     }
+
+    fn digest(&self) -> Option<[u8; 32]> {
+        let mut hasher = Sha256::new();
+        hasher.update((self.columns as u64).to_le_bytes());
+        self.values.iter().for_each(|value| hasher.update(value.to_le_bytes()));
+        Some(hasher.finalize().into())
+    }
 }
 
 /// What is to be predicted.
@@ -94,12 +108,9 @@ pub enum TargetBatch {
 impl Targets {
     /// Class labels, checked: none out of range, at least two classes present.
     pub fn classes(labels: Vec<usize>, classes: usize) -> Result<Self> {
-        if let Some((row, label)) = labels.iter().enumerate().find(|(_, label)| **label >= classes)
-        {
-            return Err(Error::Data(format!(
-                "row {row}: label {label} is out of range, there are {classes} classes"
-            )));
-        }
+        let targets = Self::Classes { labels, classes };
+        targets.check()?;
+        let Self::Classes { labels, .. } = &targets else { return Ok(targets) };
         let first = labels.first();
         if labels.iter().all(|label| Some(label) == first) {
             return Err(Error::Data(format!(
@@ -107,16 +118,33 @@ impl Targets {
                 labels.len()
             )));
         }
-        Ok(Self::Classes { labels, classes })
+        Ok(targets)
     }
 
     /// Numbers, checked to be finite.
     pub fn values(values: Vec<f32>) -> Result<Self> {
-        match values.iter().position(|value| !value.is_finite()) {
-            Some(row) => {
-                Err(Error::Data(format!("row {row}: target {} is not finite", values[row])))
+        let targets = Self::Values(values);
+        targets.check()?;
+        Ok(targets)
+    }
+
+    /// Refuses a label out of range or a number that is not finite.
+    pub fn check(&self) -> Result<()> {
+        match self {
+            Self::Classes { labels, classes } => {
+                match labels.iter().enumerate().find(|(_, label)| *label >= classes) {
+                    None => Ok(()),
+                    Some((row, label)) => Err(Error::Data(format!(
+                        "row {row}: label {label} is out of range, there are {classes} classes"
+                    ))),
+                }
             }
-            None => Ok(Self::Values(values)),
+            Self::Values(values) => match values.iter().position(|value| !value.is_finite()) {
+                None => Ok(()),
+                Some(row) => {
+                    Err(Error::Data(format!("row {row}: target {} is not finite", values[row])))
+                }
+            },
         }
     }
 
@@ -176,6 +204,7 @@ impl<B> Labelled<B> {
         if inputs.rows() != targets.rows() {
             return Err(Error::shape("targets", inputs.rows(), targets.rows()));
         }
+        targets.check()?;
         Ok(Self { inputs: Arc::new(inputs), targets: Arc::new(targets) })
     }
 

@@ -111,7 +111,7 @@ fn kept(checkpoint: &Option<usize>) -> String {
         Some(epoch) => {
             format!("the checkpoint of epoch {epoch} is kept, the same command goes on from it")
         }
-        None => "nothing was kept, because no checkpoint folder was given".to_string(),
+        None => "there is no checkpoint to go on from".to_string(),
     }
 }
 

@@ -39,10 +39,14 @@ fn temporary() -> tempfile::Builder<'static, 'static> {
 
 /// Writes a value as indented JSON.
 pub(crate) fn write_json(path: &Path, value: &impl Serialize) -> Result<()> {
-    let mut text = serde_json::to_vec_pretty(value)
-        .map_err(|error| Error::corrupt(path, error.to_string()))?;
+    write_whole(path, &to_json(value)?)
+}
+
+/// A value as indented JSON.
+pub(crate) fn to_json(value: &impl Serialize) -> Result<Vec<u8>> {
+    let mut text = serde_json::to_vec_pretty(value).map_err(|e| Error::Data(e.to_string()))?;
     text.push(b'\n');
-    write_whole(path, &text)
+    Ok(text)
 }
 
 /// Reads a value from JSON.

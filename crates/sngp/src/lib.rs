@@ -50,6 +50,7 @@ pub mod data;
 mod error;
 pub mod exact_gp;
 pub mod files;
+mod hash;
 mod host;
 pub mod likelihood;
 mod linalg;

@@ -3,7 +3,7 @@
 use std::sync::Mutex;
 
 use burn::module::{Module, ModuleVisitor, Param};
-use burn::tensor::{Device, Tensor};
+use burn::tensor::{Device, Int, Tensor};
 use sha2::{Digest, Sha256};
 
 use crate::backbone::Backbone;
@@ -85,10 +85,12 @@ impl<B: Backbone> Network<B> {
         self.log_noise.as_ref().map(|noise| crate::host::vector(noise.val())[0])
     }
 
-    /// The hash of everything that determines the features: all weights of the backbone and of
-    /// the feature map.
-    pub fn feature_map_hash(&self) -> FeatureMapHash {
+    /// The hash of everything that determines the features: the backbone's name, configuration
+    /// and weights, and those of the feature map.
+    pub fn feature_map_hash(&self, config: &B::Config) -> FeatureMapHash {
         let mut hasher = Hasher(Sha256::new());
+        hasher.0.update(B::NAME);
+        hasher.0.update(serde_json::to_vec(config).unwrap_or_default());
         self.backbone.visit(&mut hasher);
         if let Head::GaussianProcess(gp) = &self.head {
             gp.features().visit(&mut hasher);
@@ -115,5 +117,9 @@ impl ModuleVisitor for Hasher {
             self.0.update((size as u64).to_le_bytes());
         }
         self.0.update(data.as_bytes());
+    }
+
+    fn visit_int<const D: usize>(&mut self, param: &Param<Tensor<D, Int>>) {
+        self.0.update(param.val().into_data().as_bytes());
     }
 }

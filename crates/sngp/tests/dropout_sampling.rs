@@ -100,7 +100,7 @@ fn column(values: &[f32]) -> Table {
 fn regression(method: impl Into<Method>, likelihood: impl Into<Likelihood>) -> ModelConfig {
     let mut config = tiny_config(method);
     config.likelihood = likelihood.into();
-    config.training.epochs = 60;
+    config.training.epochs = 200;
     config.gaussian_process.features.count = 128;
     config
 }

@@ -4,7 +4,7 @@
 mod common;
 
 use common::{assert_relative, device, golden, host_matrix, matrix, numbers, tensor};
-use ndarray::{Array2, Axis};
+use ndarray::{Array2, ArrayView2, Axis};
 use serde_json::Value;
 use sngp::likelihood::{Bernoulli, LikelihoodFunction, Poisson};
 use sngp::nn::{GaussianProcess, RandomFeatures};
@@ -136,13 +136,17 @@ fn moving_average_in_file_order() {
         let (features, logits) = (matrix(&case["features"]), matrix(&case["logits"]));
         let expected = &case["moving_average"];
         let size = |name: &str| expected[name].as_u64().unwrap() as usize;
-        let momentum = expected["m"].as_f64().unwrap();
+        let (momentum, rows) = (expected["m"].as_f64().unwrap(), features.nrows());
         let mut precision =
             Precision::new(features.ncols(), logits.ncols(), Curvature::Gaussian, NO_HASH);
+        // The known answer takes whole batches only: six rows in batches of five make one.
+        let batch = size("batch");
+        let whole = |rows: &ArrayView2<'_, f64>| rows.nrows() == batch;
         for _ in 0..size("epochs") {
-            let batches = features.axis_chunks_iter(Axis(0), size("batch"));
-            for (features, logits) in batches.zip(logits.axis_chunks_iter(Axis(0), size("batch"))) {
-                precision.average(features, logits, momentum, 40).unwrap();
+            let parts = features.axis_chunks_iter(Axis(0), batch).filter(whole);
+            let logits = logits.axis_chunks_iter(Axis(0), batch);
+            for (features, logits) in parts.zip(logits) {
+                precision.average(features, logits, momentum, rows).unwrap();
             }
         }
         let known = matrix(&expected["precision"]);

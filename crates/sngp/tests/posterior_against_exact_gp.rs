@@ -4,42 +4,84 @@
 mod common;
 
 use common::{device, host_matrix, normals, tensor};
-use ndarray::{Array2, Axis, s};
+use ndarray::{Array1, Array2, Axis, s};
 use proptest::prelude::*;
+use rand::RngExt;
 use sngp::Error;
 use sngp::exact_gp::ExactGpRegression;
 use sngp::nn::{FeatureKind, RandomFeaturesConfig};
 use sngp::posterior::{Curvature, FeatureMapHash, Posterior, Precision};
+use sngp::seed::{Purpose, stream};
 
 const HASH: FeatureMapHash = FeatureMapHash([7; 32]);
 
-#[test]
-fn variance_converges_to_the_exact_gp() {
-    let (length_scale, ridge) = (0.7, 0.3);
-    let train = normals(150, 2, 1);
-    let test = normals(200, 2, 2) * 1.5;
+const RIDGE: f64 = 0.3;
+const LENGTH_SCALE: f64 = 0.7;
 
-    let exact =
-        ExactGpRegression::fit(train.view(), Array2::zeros((150, 0)).view(), length_scale, ridge);
-    let (_, expected) = exact.unwrap().predict(test.view()).unwrap();
+/// Points spread evenly over a square around the origin.
+fn square(points: usize, side: f64, seed: u64) -> Array2<f64> {
+    let mut rng = stream(seed, Purpose::Shuffle, 0);
+    Array2::from_shape_simple_fn((points, 2), || side * (rng.random::<f64>() - 0.5))
+}
 
+fn exact_variance(train: &Array2<f64>, test: &Array2<f64>) -> Array1<f64> {
+    let nothing = Array2::zeros((train.nrows(), 0));
+    let gp = ExactGpRegression::fit(train.view(), nothing.view(), LENGTH_SCALE, RIDGE).unwrap();
+    gp.predict(test.view()).unwrap().1
+}
+
+/// The same from `count` orthogonal features, through the layer and the device.
+fn feature_variance(
+    train: &Array2<f64>,
+    test: &Array2<f64>,
+    count: usize,
+    seed: u64,
+) -> Array2<f64> {
     let config = RandomFeaturesConfig {
-        count: 8192,
+        count,
         kind: FeatureKind::Orthogonal,
-        length_scale,
+        length_scale: LENGTH_SCALE,
         ..Default::default()
     };
-    let layer = config.init(2, 5, &device()).unwrap();
-    let features = host_matrix(layer.forward(tensor(&train)));
-    let mut precision = Precision::new(8192, 1, Curvature::Gaussian, HASH);
-    precision.add(features.view(), Array2::zeros((150, 1)).view()).unwrap();
-    let posterior = Posterior::finish(precision, ridge, &device()).unwrap();
-    let found = host_matrix(posterior.variance(&layer.forward(tensor(&test))));
+    let layer = config.init(2, seed, &device()).unwrap();
+    let features = host_matrix(layer.forward(tensor(train)));
+    let mut precision = Precision::new(count, 1, Curvature::Gaussian, HASH);
+    precision.add(features.view(), Array2::zeros((train.nrows(), 1)).view()).unwrap();
+    let posterior = Posterior::finish(precision, RIDGE, &device()).unwrap();
+    host_matrix(posterior.variance(&layer.forward(tensor(test))))
+}
 
+/// In and around the data. Far away the variance is `phi . phi`, which has a deviation of
+/// `1 / sqrt(2 D)` of its own: there the worst of 200 points needs more features than a test can
+/// afford, and `the_error_falls_with_the_number_of_features` looks at the mean instead.
+#[test]
+fn variance_agrees_with_the_exact_gp() {
+    let (train, test) = (square(250, 4.0, 1), square(200, 4.4, 2));
+    let expected = exact_variance(&train, &test);
+    let found = feature_variance(&train, &test, 4096, 5);
     let error = common::largest_difference(&found, &expected);
     assert!(error < 0.02, "the largest error of the variance is {error}");
-    // The test is worth something only if there is near and far in it.
-    assert!(expected.iter().any(|&v| v < 0.1) && expected.iter().any(|&v| v > 0.9));
+    // The test is worth something only if some points are better known than others.
+    let most = expected.iter().fold(0.0f64, |a, b| a.max(*b));
+    let least = expected.iter().fold(1.0f64, |a, b| a.min(*b));
+    assert!(most > 4.0 * least, "{least} to {most}");
+}
+
+#[test]
+fn the_error_falls_with_the_number_of_features() {
+    let (train, test) = (square(150, 2.0, 3), square(200, 8.0, 4));
+    let expected = exact_variance(&train, &test);
+    assert!(expected.iter().any(|&v| v < 0.1) && expected.iter().any(|&v| v > 0.99));
+    let [few, many] = [128, 2048].map(|count| {
+        let errors = (0..3).flat_map(|seed| {
+            let found = feature_variance(&train, &test, count, seed);
+            found.iter().zip(&expected).map(|(a, b)| (a - b).powi(2)).collect::<Vec<_>>()
+        });
+        (errors.sum::<f64>() / 600.0).sqrt()
+    });
+    // Sixteen times the features are a quarter of the error, up to chance.
+    assert!(many < 0.4 * few, "{many} with many features, {few} with few");
+    assert!(many < 0.02, "the root mean square error is {many}");
 }
 
 fn random_precision(rows: usize, dimension: usize, curvature: Curvature, seed: u64) -> Precision {
@@ -77,7 +119,7 @@ proptest! {
             })
             .collect();
         use rand::seq::SliceRandom;
-        shards.shuffle(&mut sngp::seed::stream(order, sngp::seed::Purpose::Shuffle, 0));
+        shards.shuffle(&mut stream(order, Purpose::Shuffle, 0));
 
         let mut merged = shards.pop().unwrap();
         for shard in &shards {

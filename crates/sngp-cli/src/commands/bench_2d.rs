@@ -15,12 +15,14 @@ use crate::args::Plane;
 use crate::context::Context;
 use crate::output;
 
+const RESULT: &str = "2d.json";
+const OUTPUTS: [&str; 6] =
+    [RESULT, "2d.md", "2d-surfaces.png", "2d-surfaces.svg", "2d-margins.png", "2d-margins.svg"];
+
 /// A row of panels: the data set's name and one surface a method.
 type SurfaceRows = Vec<(String, Vec<Surface>)>;
 
 pub fn run(args: &Plane, context: &Context) -> Result<()> {
-    let path = args.out.join("2d.json");
-    output::own_file(&path)?;
     let experiment = match &args.config {
         None => PlaneExperiment::parse(PLANE)?,
         Some(path) => {
@@ -28,7 +30,15 @@ pub fn run(args: &Plane, context: &Context) -> Result<()> {
             PlaneExperiment::parse(&text).with_context(|| path.display().to_string())?
         }
     };
-    let methods = if args.methods.is_empty() { Method::all() } else { args.methods.clone() };
+    output::shared_folder(&args.out, RESULT, &OUTPUTS)?;
+    let mut methods = if args.methods.is_empty() { Method::all() } else { args.methods.clone() };
+    // Named twice is meant once.
+    let named = methods.clone();
+    let mut index = 0;
+    methods.retain(|method| {
+        index += 1;
+        !named[..index - 1].contains(method)
+    });
     let mut measurements = Measurements::default();
     let (mut own, mut margin): (SurfaceRows, SurfaceRows) = (vec![], vec![]);
     for dataset in PlaneDataset::all() {
@@ -36,6 +46,7 @@ pub fn run(args: &Plane, context: &Context) -> Result<()> {
         margin.push((dataset.name().to_string(), vec![]));
         for seed in (args.seed..).take(args.seeds) {
             let plane = dataset.draw(seed);
+            context.check_interrupted()?;
             let reference = Reference::of(&plane, &experiment.model.exact_gp)?;
             for method in &methods {
                 let name = format!("{dataset} {method} seed {seed}");
@@ -69,7 +80,6 @@ pub fn run(args: &Plane, context: &Context) -> Result<()> {
             }
         }
     }
-    std::fs::create_dir_all(&args.out).map_err(Error::io(&args.out))?;
     for (rows, stem, label) in
         [(own, "2d-surfaces", "variance or margin"), (margin, "2d-margins", "margin")]
     {
@@ -77,7 +87,7 @@ pub fn run(args: &Plane, context: &Context) -> Result<()> {
         figure.save(&args.out.join(stem)).map_err(|error| Error::Data(error.to_string()))?;
     }
     let report = output::report(&measurements, context.threads)?;
-    write_whole(&path, report.json()?.as_bytes())?;
+    write_whole(&args.out.join(RESULT), report.json()?.as_bytes())?;
     write_whole(&args.out.join("2d.md"), document(&report.markdown()).as_bytes())?;
     if context.json {
         print!("{}", report.json()?);

@@ -2,6 +2,7 @@
 
 use anyhow::Result;
 use sngp::model::{Inspection, MemberInspection, load_any};
+use sngp::train::TrainingConfig;
 
 use crate::args::Inspect;
 use crate::context::Context;
@@ -37,10 +38,35 @@ fn overview(inspection: &Inspection) {
     println!("score         {}", config.method.recipe().score);
     println!("seed          {}", config.seed);
     if let Some(member) = inspection.members.first() {
-        println!("parameters    {}", member.parameters);
+        println!("parameters    {} in each of {}", member.parameters, inspection.members.len());
+        training(&config.training);
+    }
+    if inspection.members.iter().any(|member| member.posterior.is_some()) {
+        let features = &config.gaussian_process.features;
+        println!(
+            "features      {} {:?}, length scale {}, layer norm {}, projection {:?}",
+            features.count,
+            features.kind,
+            features.length_scale,
+            features.layer_norm,
+            features.projection
+        );
+        println!("accumulation  {:?}", config.posterior.accumulation);
+        println!("integration   {:?}", config.integration);
     }
     if inspection.members.is_empty() {
         println!("exact GP      length scale {}", config.exact_gp.length_scale);
+    }
+}
+
+fn training(training: &TrainingConfig) {
+    print!(
+        "training      {} epochs of batches of {}, {:?}, learning rate {}",
+        training.epochs, training.batch_size, training.optimizer, training.learning_rate
+    );
+    match training.head_learning_rate {
+        Some(rate) => println!(" ({rate} for the output layer)"),
+        None => println!(),
     }
 }
 
@@ -84,7 +110,7 @@ fn spectral(member: &MemberInspection) {
 fn posterior(member: &MemberInspection) {
     let Some(health) = &member.posterior else { return };
     println!("\nposterior");
-    println!("  rows accumulated         {}", health.rows);
+    println!("  rows accumulated         {} ({:?} curvature)", health.rows, health.curvature);
     println!("  ridge                    {}", health.ridge);
     println!("  condition number         {:.1}", health.condition_number);
     println!(

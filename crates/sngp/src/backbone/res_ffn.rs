@@ -109,6 +109,6 @@ impl Backbone for ResFfn {
 
     fn stages(&self) -> Vec<Stage> {
         let blocks = (0..self.blocks.len()).map(|index| Stage::residual(format!("blocks.{index}")));
-        std::iter::once(Stage::dense("lift", &self.lift)).chain(blocks).collect()
+        std::iter::once(Stage::dense(&self.lift)).chain(blocks).collect()
     }
 }

@@ -10,6 +10,7 @@ use super::linalg::{cholesky_scaled, product, solve};
 use super::newton::{self, Likelihood};
 use super::tiles::{LANES, Triangle, by_tile, weighted_sums};
 use crate::Result;
+use crate::predict::sigmoid;
 
 /// Laplace approximation of binary Gaussian process classification, `p(y = 1|f) = 1/(1 + e^-f)`.
 ///
@@ -101,7 +102,7 @@ impl Logistic<'_> {
     fn gradient(&self, latents: MatRef<f64>) -> Mat<f64> {
         Mat::from_fn(latents.nrows(), 1, |i, _| {
             let latent = latents[(i, 0)];
-            if self.labels[i] == 1 { logistic(-latent) } else { -logistic(latent) }
+            if self.labels[i] == 1 { sigmoid(-latent) } else { -sigmoid(latent) }
         })
     }
 }
@@ -140,15 +141,9 @@ impl Likelihood for Logistic<'_> {
 fn curvature_roots(latents: MatRef<f64>) -> Vec<f64> {
     let roots = (0..latents.nrows()).map(|i| {
         let latent = latents[(i, 0)];
-        (logistic(latent) * logistic(-latent)).sqrt()
+        (sigmoid(latent) * sigmoid(-latent)).sqrt()
     });
     roots.collect()
-}
-
-/// `1 / (1 + e^-x)`, exact in both tails.
-fn logistic(x: f64) -> f64 {
-    let small = (-x.abs()).exp();
-    if x >= 0.0 { 1.0 / (1.0 + small) } else { small / (1.0 + small) }
 }
 
 #[cfg(test)]
@@ -161,10 +156,10 @@ mod tests {
         // Far apart, each latent is alone: f = y - p(f).
         let gp = BinaryGp::fit(array![[-100.0], [100.0]].view(), &[0, 1], 1.0).unwrap();
         let f = gp.latent_mode()[1];
-        assert!((f - logistic(-f)).abs() < 1e-10);
+        assert!((f - sigmoid(-f)).abs() < 1e-10);
         assert_eq!(gp.latent_mode()[0], -f);
         let (mean, variance) = gp.predict(array![[100.0]].view()).unwrap();
-        let w = logistic(f) * logistic(-f);
+        let w = sigmoid(f) * sigmoid(-f);
         assert!((mean[0] - f).abs() < 1e-10);
         assert!((variance[0] - (1.0 - 1.0 / (1.0 + 1.0 / w))).abs() < 1e-12);
     }
@@ -178,10 +173,10 @@ mod tests {
     }
 
     #[test]
-    fn logistic_has_both_tails() {
-        assert_eq!(logistic(0.0), 0.5);
-        assert_eq!(logistic(1000.0), 1.0);
-        assert_eq!(logistic(-1000.0), 0.0);
-        assert!(logistic(-700.0) > 0.0);
+    fn sigmoid_has_both_tails() {
+        assert_eq!(sigmoid(0.0), 0.5);
+        assert_eq!(sigmoid(1000.0), 1.0);
+        assert_eq!(sigmoid(-1000.0), 0.0);
+        assert!(sigmoid(-700.0) > 0.0);
     }
 }

@@ -2,6 +2,7 @@
 
 use ndarray::{Array2, ArrayView2};
 
+pub(super) use crate::nn::check_length_scale;
 use crate::{Error, Result};
 
 /// The most training rows an exact Gaussian process accepts: memory grows with their square, time
@@ -87,13 +88,6 @@ pub(super) fn check_test_inputs(test: ArrayView2<f64>, columns: usize) -> Result
         return Err(Error::shape("columns of the test inputs", columns, test.ncols()));
     }
     check_finite("test inputs", test)
-}
-
-pub(super) fn check_length_scale(length_scale: f64) -> Result<()> {
-    if length_scale > 0.0 && length_scale.is_finite() {
-        return Ok(());
-    }
-    Err(Error::config("length scale", length_scale, "it has to be positive and finite"))
 }
 
 pub(super) fn check_finite(what: &str, values: ArrayView2<f64>) -> Result<()> {

@@ -196,7 +196,5 @@ fn softmax(latents: MatRef<f64>) -> Mat<f64> {
 }
 
 fn log_sum_exp(latents: MatRef<f64>, row: usize) -> f64 {
-    let row = || (0..latents.ncols()).map(|c| latents[(row, c)]);
-    let top = row().fold(f64::NEG_INFINITY, f64::max);
-    top + row().map(|latent| (latent - top).exp()).sum::<f64>().ln()
+    crate::predict::log_sum_exp((0..latents.ncols()).map(|c| latents[(row, c)]))
 }

@@ -14,6 +14,7 @@ use crate::{Error, Result};
 
 /// `p(y = 1) = sigmoid(g)`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Bernoulli {}
 
 impl LikelihoodFunction for Bernoulli {
@@ -23,6 +24,10 @@ impl LikelihoodFunction for Bernoulli {
 
     fn outputs(&self, _: &Targets) -> usize {
         1
+    }
+
+    fn classes(&self, _: usize) -> usize {
+        2
     }
 
     fn check(&self, targets: &Targets) -> Result<()> {

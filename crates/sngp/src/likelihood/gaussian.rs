@@ -12,6 +12,7 @@ use crate::{Error, Result};
 
 /// `y ~ N(g, noise)`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Gaussian {
     /// The noise variance.
     #[serde(default)]

@@ -28,6 +28,11 @@ pub trait LikelihoodFunction {
     /// The number of logits for the given targets.
     fn outputs(&self, targets: &Targets) -> usize;
 
+    /// The number of classes behind so many logits; none where numbers are predicted.
+    fn classes(&self, _outputs: usize) -> usize {
+        0
+    }
+
     /// Refuses targets it cannot explain.
     fn check(&self, targets: &Targets) -> Result<()>;
 

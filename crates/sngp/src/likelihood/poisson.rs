@@ -12,6 +12,7 @@ use crate::{Error, Result};
 
 /// `y ~ Poisson(exp(g))`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Poisson {}
 
 impl LikelihoodFunction for Poisson {

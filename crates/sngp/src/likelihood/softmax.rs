@@ -13,6 +13,7 @@ use crate::{Error, Result};
 
 /// `p(y = k) = softmax(g)_k`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Softmax {}
 
 impl LikelihoodFunction for Softmax {
@@ -25,6 +26,10 @@ impl LikelihoodFunction for Softmax {
             Targets::Classes { classes, .. } => *classes,
             Targets::Values(_) => 1,
         }
+    }
+
+    fn classes(&self, outputs: usize) -> usize {
+        outputs
     }
 
     fn check(&self, targets: &Targets) -> Result<()> {

@@ -7,6 +7,7 @@ use crate::score::MaxProbability;
 
 /// A dense head, one pass.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Deterministic {}
 
 impl MethodRecipe for Deterministic {

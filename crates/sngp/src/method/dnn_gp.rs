@@ -7,6 +7,7 @@ use crate::score::Variance;
 
 /// A Gaussian-process head on an unconstrained network.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct DnnGp {}
 
 impl MethodRecipe for DnnGp {

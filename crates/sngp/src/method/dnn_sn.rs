@@ -7,6 +7,7 @@ use crate::score::MaxProbability;
 
 /// Spectral normalization with a dense head.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct DnnSn {}
 
 impl MethodRecipe for DnnSn {

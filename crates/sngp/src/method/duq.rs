@@ -7,6 +7,7 @@ use crate::score::KernelDistance;
 
 /// RBF centroids under a two-sided gradient penalty, one pass.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Duq {}
 
 impl MethodRecipe for Duq {

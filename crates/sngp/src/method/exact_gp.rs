@@ -7,6 +7,7 @@ use crate::score::Variance;
 
 /// An exact RBF Gaussian process on the inputs, with Laplace classification.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct ExactGp {}
 
 impl MethodRecipe for ExactGp {

@@ -7,6 +7,7 @@ use crate::score::Variance;
 
 /// Spectral normalization and a Gaussian-process head, one pass.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Sngp {}
 
 impl MethodRecipe for Sngp {

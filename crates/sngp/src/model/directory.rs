@@ -15,7 +15,9 @@ use super::manifest::{MANIFEST, Manifest};
 use super::tensors::{PrecisionInfo, Tensors};
 use crate::backbone::Backbone;
 use crate::exact_gp::{ExactGpClassifier, ExactGpState};
+use crate::files::to_json;
 use crate::network::NetworkPlan;
+use crate::nn::HeadConfig;
 use crate::posterior::Posterior;
 use crate::{Error, Result};
 
@@ -62,8 +64,8 @@ impl<B: Backbone> Model<B> {
     pub fn save(&self, folder: impl AsRef<Path>) -> Result<()> {
         let folder = folder.as_ref();
         let occupied = folder.exists();
-        if occupied && !is_empty(folder)? && !Manifest::is_ours(folder) {
-            return Err(Error::NotOurs(folder.to_path_buf()));
+        if occupied {
+            check_replaceable(folder)?;
         }
         let parent = match folder.parent() {
             Some(parent) if !parent.as_os_str().is_empty() => parent,
@@ -92,7 +94,11 @@ impl<B: Backbone> Model<B> {
         let aside = old.path().join("model");
         fs::rename(folder, &aside).map_err(Error::io(folder))?;
         if let Err(error) = fs::rename(part.path(), folder) {
-            fs::rename(&aside, folder).map_err(Error::io(folder))?;
+            if fs::rename(&aside, folder).is_err() {
+                let kept = old.keep().join("model");
+                let reason = format!("{error}; the old model is kept in {}", kept.display());
+                return Err(Error::corrupt(folder, reason));
+            }
             return Err(Error::io(folder)(error));
         }
         let _ = part.keep();
@@ -110,6 +116,11 @@ impl<B: Backbone> Model<B> {
         }
         let saved: SavedConfig<B::Config> = parse(folder, &files, CONFIG)?;
         let labels: Vec<String> = parse(folder, &files, LABELS)?;
+        let classes = saved.model.likelihood.classes(saved.outputs);
+        if labels.len() != classes {
+            let reason = format!("it names {} classes, the model has {classes}", labels.len());
+            return Err(Error::corrupt(folder.join(LABELS), reason));
+        }
         let path = folder.join(TENSORS);
         let bytes = files.get(TENSORS).ok_or_else(|| missing(folder, TENSORS))?;
         let mut tensors = Tensors::from_bytes(&path, bytes)?;
@@ -156,9 +167,9 @@ impl<B: Backbone> Model<B> {
             posteriors,
         };
         Ok(BTreeMap::from([
-            (CONFIG, json(&config)?),
+            (CONFIG, to_json(&config)?),
             (TENSORS, tensors.to_bytes()?),
-            (LABELS, json(&self.labels)?),
+            (LABELS, to_json(&self.labels)?),
         ]))
     }
 }
@@ -169,9 +180,18 @@ impl<C> SavedConfig<C> {
         tensors: &mut Tensors,
         device: &Device,
     ) -> Result<Fitted<B>> {
+        // Validation data is not saved, so an option that asks for some is no contradiction here.
+        self.model.check(true)?;
         let recipe = self.model.method.recipe();
         let Some(head) = self.model.head() else {
             return Ok(Fitted::Exact(take_exact(tensors, &self.model)?));
+        };
+        let curvature = self.model.likelihood.curvature(self.model.posterior.curvature)?;
+        let wanted = match &head {
+            HeadConfig::GaussianProcess(gp) => {
+                Some((curvature.matrices(self.outputs), gp.features.count))
+            }
+            _ => None,
         };
         let plan = NetworkPlan::<B> {
             backbone: &self.backbone_config,
@@ -184,9 +204,30 @@ impl<C> SavedConfig<C> {
         let member = |index: usize| -> Result<Member<B>> {
             let network = tensors.take_module(&format!("members.{index}"), plan.build(device)?)?;
             let saved = self.posteriors.iter().find(|posterior| posterior.member == index);
+            if saved.is_some() != wanted.is_some() {
+                let message =
+                    format!("member {index}: {} and its posterior do not fit", self.model.method);
+                return Err(Error::Data(message));
+            }
             let posterior = saved.map(|saved| {
                 let name = posterior_names(index);
                 let precision = tensors.take_precision(&name.precision, &saved.precision)?;
+                let found = (precision.matrices(), precision.dimension());
+                if Some(found) != wanted {
+                    let (wanted, found) = (format!("{wanted:?}"), format!("{:?}", Some(found)));
+                    return Err(Error::shape(
+                        "matrices and features of the posterior",
+                        wanted,
+                        found,
+                    ));
+                }
+                if precision.hash() != network.feature_map_hash(&self.backbone_config) {
+                    let message = "the posterior was accumulated with another feature map";
+                    return Err(Error::Data(message.to_string()));
+                }
+                if !(saved.ridge.is_finite() && saved.ridge > 0.0) {
+                    return Err(Error::config("the ridge", saved.ridge, "it must be positive"));
+                }
                 let (shape, values) = tensors.take_f32(&name.factors)?;
                 let expected =
                     vec![precision.matrices(), precision.dimension(), precision.dimension()];
@@ -238,6 +279,9 @@ fn take_exact(tensors: &mut Tensors, config: &ModelConfig) -> Result<ExactGpClas
     };
     let (inputs, mode) = (matrix("exact_gp.inputs")?, matrix("exact_gp.mode")?);
     let (_, labels) = tensors.take_f64("exact_gp.labels")?;
+    if let Some(label) = labels.iter().find(|label| !(**label >= 0.0 && label.fract() == 0.0)) {
+        return Err(Error::Data(format!("tensor `exact_gp.labels`: {label} is not a class")));
+    }
     let (_, classes) = tensors.take_f64("exact_gp.classes")?;
     ExactGpClassifier::from_state(ExactGpState {
         length_scale: config.exact_gp.length_scale,
@@ -261,12 +305,25 @@ fn missing(folder: &Path, name: &str) -> Error {
     Error::corrupt(folder, format!("the manifest lists no {name}"))
 }
 
-fn json(value: &impl Serialize) -> Result<Vec<u8>> {
-    let mut text = serde_json::to_vec_pretty(value).map_err(|e| Error::Data(e.to_string()))?;
-    text.push(b'\n');
-    Ok(text)
-}
-
-fn is_empty(folder: &Path) -> Result<bool> {
-    Ok(fs::read_dir(folder).map_err(Error::io(folder))?.next().is_none())
+/// A folder may be replaced when it is empty, or a model of ours with nothing else in it.
+fn check_replaceable(folder: &Path) -> Result<()> {
+    let entries = fs::read_dir(folder).map_err(Error::io(folder))?;
+    let names: Vec<_> = entries.flatten().map(|entry| entry.file_name()).collect();
+    if names.is_empty() {
+        return Ok(());
+    }
+    if !Manifest::is_ours(folder) {
+        return Err(Error::NotOurs(folder.to_path_buf()));
+    }
+    let ours = [CONFIG, TENSORS, LABELS, MANIFEST];
+    match names.iter().find(|name| !ours.iter().any(|ours| name.to_str() == Some(ours))) {
+        None => Ok(()),
+        Some(name) => {
+            let reason = format!(
+                "it is a model, but {} in it is not; move that away or save elsewhere",
+                name.to_string_lossy()
+            );
+            Err(Error::corrupt(folder, reason))
+        }
+    }
 }

@@ -9,8 +9,9 @@ use sha2::{Digest, Sha256};
 use super::config::ModelConfig;
 use super::fitted::{Fitted, Member, Model};
 use crate::backbone::{Backbone, Batch};
-use crate::data::{Labelled, Targets};
+use crate::data::{Inputs, Labelled, Targets};
 use crate::exact_gp::ExactGpClassifier;
+use crate::hash::hex;
 use crate::host;
 use crate::network::{Network, NetworkPlan};
 use crate::nn::{Head, HeadConfig};
@@ -51,7 +52,8 @@ pub struct Estimator<B: Backbone> {
     pub backbone: B::Config,
 }
 
-/// Where and how a model is fitted; nothing here changes the result.
+/// Where and how a model is fitted. Nothing here changes the result, but validation data where
+/// early stopping watches it.
 pub struct FitOptions<'a, B: Backbone> {
     /// The device it is trained on and stays on.
     pub device: Device,
@@ -95,6 +97,9 @@ impl<B: Backbone> Estimator<B> {
         self.config.check(options.validation.is_some())?;
         self.config.likelihood.check(&data.targets)?;
         B::check(&self.backbone, &data.inputs.batch(&[0], &options.device))?;
+        if let Some(validation) = options.validation {
+            self.check_validation(data, validation, &options.device)?;
+        }
         let labels = self.labels(data, options.labels.clone())?;
         let outputs = self.config.likelihood.outputs(&data.targets);
         let fitted = match self.config.head() {
@@ -109,6 +114,23 @@ impl<B: Backbone> Estimator<B> {
             device: options.device,
             fitted,
         })
+    }
+
+    /// Validation data has to be of the same kind as the training data.
+    fn check_validation(
+        &self,
+        data: &Labelled<B::Batch>,
+        validation: &Labelled<B::Batch>,
+        device: &Device,
+    ) -> Result<()> {
+        self.config.likelihood.check(&validation.targets)?;
+        B::check(&self.backbone, &validation.inputs.batch(&[0], device))?;
+        let outputs = |targets: &Targets| self.config.likelihood.outputs(targets);
+        let (expected, found) = (outputs(&data.targets), outputs(&validation.targets));
+        if expected == found {
+            return Ok(());
+        }
+        Err(Error::shape("classes of the validation data", expected, found))
     }
 
     fn labels(&self, data: &Labelled<B::Batch>, given: Option<Vec<String>>) -> Result<Vec<String>> {
@@ -141,6 +163,9 @@ impl<B: Backbone> Estimator<B> {
         options: &FitOptions<'_, B>,
     ) -> Result<Vec<Member<B>>> {
         let members = self.config.method.recipe().members;
+        if let (Some(checkpoints), 2..) = (&options.checkpoints, members) {
+            checkpoints.claim(&self.fingerprint(data, options.validation, self.config.seed))?;
+        }
         let workers = options.side_by_side.clamp(1, members);
         if workers == 1 {
             let fit = |index| self.fit_member(index, head, outputs, data, options);
@@ -218,45 +243,51 @@ impl<B: Backbone> Estimator<B> {
                 (Some(checkpoints), 2..) => Some(checkpoints.member(index)),
                 (checkpoints, _) => checkpoints.clone(),
             },
-            fingerprint: &self.fingerprint(data, seed),
+            fingerprint: &self.fingerprint(data, options.validation, seed),
             observer: (options.observe)(index),
             interrupter: options.interrupter.clone(),
             device: &options.device,
         })?;
         let precision = match (empty, accumulation) {
             (Some(empty), Accumulation::FinalPass) => {
-                Some(accumulate(&network, empty, data, &options.device)?)
+                Some(accumulate(&network, empty, &*data.inputs, &options.device)?)
             }
             _ => collected,
         };
         let ridge =
             config.posterior.ridge * config.likelihood.ridge_factor(network.log_noise_value());
         let posterior = precision
-            .map(|sum| sum.with_hash(network.feature_map_hash()))
+            .map(|sum| sum.with_hash(network.feature_map_hash(&self.backbone)))
             .map(|sum| Posterior::finish(sum, ridge, &options.device))
             .transpose()?;
         Ok(Member { network, posterior })
     }
 
-    /// What a checkpoint has to agree with: configuration, backbone, seed, and the targets.
-    fn fingerprint(&self, data: &Labelled<B::Batch>, seed: u64) -> String {
+    /// What a checkpoint has to agree with: configuration, backbone, seed, and all the data.
+    fn fingerprint(
+        &self,
+        data: &Labelled<B::Batch>,
+        validation: Option<&Labelled<B::Batch>>,
+        seed: u64,
+    ) -> String {
         let mut hasher = Sha256::new();
         hasher.update(format!("{:?} {:?} {seed}", self.config, self.backbone));
-        hasher.update(format!("{:?}", data.targets));
-        format!("{}", FeatureMapHash(hasher.finalize().into()))
+        for part in std::iter::once(data).chain(validation) {
+            hasher.update(format!("{:?} {:?}", part.inputs.digest(), part.targets));
+        }
+        hex(&hasher.finalize())
     }
 }
 
-/// One pass over the data with the network frozen.
-fn accumulate<B: Backbone>(
+/// One pass over inputs with the network frozen.
+pub(super) fn accumulate<B: Backbone>(
     network: &Network<B>,
     mut precision: Precision,
-    data: &Labelled<B::Batch>,
+    inputs: &dyn Inputs<B::Batch>,
     device: &Device,
 ) -> Result<Precision> {
-    for rows in batches(data.rows(), EVALUATION_BATCH) {
-        let hidden =
-            network.backbone.forward(data.inputs.batch(&rows, device), &mut Pass::evaluate());
+    for rows in batches(inputs.rows(), EVALUATION_BATCH) {
+        let hidden = network.backbone.forward(inputs.batch(&rows, device), &mut Pass::evaluate());
         if let Head::GaussianProcess(gp) = &network.head {
             let output = gp.forward(hidden);
             let (features, logits) = (host::matrix(output.features), host::matrix(output.logits));

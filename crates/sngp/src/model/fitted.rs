@@ -1,14 +1,16 @@
 //! The fitted model.
 
 use burn::tensor::Device;
+use ndarray::s;
 
 use super::config::ModelConfig;
-use super::estimator::{EVALUATION_BATCH, no_vectors};
+use super::estimator::{EVALUATION_BATCH, accumulate, no_vectors};
 use crate::backbone::{Backbone, Batch};
 use crate::data::Inputs;
 use crate::exact_gp::ExactGpClassifier;
-use crate::likelihood::Likelihood;
+use crate::likelihood::{Bernoulli, Likelihood, LikelihoodFunction};
 use crate::network::Network;
+use crate::nn::Head;
 use crate::posterior::{Posterior, Precision};
 use crate::predict::Prediction;
 use crate::train::batches;
@@ -55,20 +57,55 @@ impl<B: Backbone> Model<B> {
 
     /// The networks: one, the members of an ensemble, or none for the exact GP.
     pub fn networks(&self) -> impl Iterator<Item = &Network<B>> {
-        let members = match &self.fitted {
-            Fitted::Networks(members) => members.as_slice(),
-            Fitted::Exact(_) => &[],
-        };
-        members.iter().map(|member| &member.network)
+        self.members().iter().map(|member| &member.network)
     }
 
     /// The accumulated precision of each network with a Gaussian-process head.
     pub fn precisions(&self) -> impl Iterator<Item = &Precision> {
-        let members = match &self.fitted {
-            Fitted::Networks(members) => members.as_slice(),
+        self.members().iter().filter_map(|member| Some(member.posterior.as_ref()?.precision()))
+    }
+
+    fn members(&self) -> &[Member<B>] {
+        match &self.fitted {
+            Fitted::Networks(members) => members,
             Fitted::Exact(_) => &[],
-        };
-        members.iter().filter_map(|member| Some(member.posterior.as_ref()?.precision()))
+        }
+    }
+
+    /// Accumulates the precision of other inputs, e.g. a shard, for every network with a
+    /// Gaussian-process head: parts that [`merge`](Precision::merge) with those of other shards.
+    pub fn accumulate(&self, inputs: &dyn Inputs<B::Batch>) -> Result<Vec<Precision>> {
+        let fitted = self.members().iter().filter(|member| member.posterior.is_some());
+        let parts = fitted.map(|Member { network, .. }| {
+            let Head::GaussianProcess(gp) = &network.head else {
+                return Err(Error::Unsupported("only a Gaussian process accumulates".to_string()));
+            };
+            let curvature = self.config.likelihood.curvature(self.config.posterior.curvature)?;
+            let hash = network.feature_map_hash(&self.backbone);
+            let empty = Precision::new(gp.features().count(), self.outputs, curvature, hash);
+            accumulate(network, empty, inputs, &self.device)
+        });
+        parts.collect()
+    }
+
+    /// The same model with other precisions, e.g. merged ones, one for each network. They have to
+    /// be of the model's own feature maps.
+    pub fn with_precisions(mut self, precisions: Vec<Precision>) -> Result<Self> {
+        let wanted = self.precisions().count();
+        if precisions.len() != wanted {
+            return Err(Error::shape("precisions", wanted, precisions.len()));
+        }
+        if let Fitted::Networks(members) = &mut self.fitted {
+            let posteriors = members.iter_mut().filter_map(|member| member.posterior.as_mut());
+            for (posterior, precision) in posteriors.zip(precisions) {
+                if precision.hash() != posterior.precision().hash() {
+                    let message = "the precision is of another feature map than the model's";
+                    return Err(Error::Merge(message.to_string()));
+                }
+                *posterior = Posterior::finish(precision, posterior.ridge(), &self.device)?;
+            }
+        }
+        Ok(self)
     }
 
     /// Predicts every row.
@@ -85,7 +122,20 @@ impl<B: Backbone> Model<B> {
             Fitted::Exact(gp) => {
                 let inputs = batch.flatten().ok_or_else(no_vectors)?;
                 let latent = gp.predict(host::matrix(inputs).view())?;
-                self.prediction(latent.mean, Some(latent.variance), None)
+                if latent.mean.ncols() > 2 {
+                    return self.prediction(latent.mean, Some(latent.variance), None);
+                }
+                // Two classes have one latent, in the second column: its noise is not one of
+                // each logit.
+                let integration = &self.config.integration;
+                let variance = Some(latent.variance.view());
+                let one = latent.mean.slice(s![.., 1..]);
+                Ok(Prediction {
+                    predictive: Bernoulli {}.predict(one, variance, integration, None)?,
+                    logits: latent.mean,
+                    variance: Some(latent.variance),
+                    mean_field_factor: integration.mean_field_factor(),
+                })
             }
             Fitted::Networks(members) => {
                 let passes = self.config.method.recipe().passes;

@@ -5,10 +5,9 @@ use std::fs;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
 
 use crate::files::read_json;
-use crate::posterior::FeatureMapHash;
+use crate::hash::sha256;
 use crate::{Error, Result};
 
 /// The version of the folder's layout that this library writes and reads.
@@ -71,8 +70,4 @@ impl Manifest {
     pub fn is_ours(folder: &Path) -> bool {
         read_json::<Self>(&folder.join(MANIFEST)).is_ok_and(|manifest| manifest.format == FORMAT)
     }
-}
-
-fn sha256(bytes: &[u8]) -> String {
-    FeatureMapHash(Sha256::digest(bytes).into()).to_string()
 }

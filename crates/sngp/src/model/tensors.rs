@@ -247,7 +247,7 @@ impl ModuleMapper for Assign<'_> {
     }
 }
 
-const INFO: &str = "info.json";
+pub(crate) const INFO: &str = "info.json";
 
 /// Saves a precision as a file of its own.
 pub(crate) fn save_precision(path: &Path, precision: &Precision) -> Result<()> {

@@ -194,7 +194,7 @@ pub(crate) fn frozen<const D: usize>(tensor: Tensor<D>) -> Param<Tensor<D>> {
     Param::from_tensor(tensor).set_require_grad(false)
 }
 
-fn check_length_scale(length_scale: f64) -> Result<()> {
+pub(crate) fn check_length_scale(length_scale: f64) -> Result<()> {
     if length_scale.is_finite() && length_scale > 0.0 {
         return Ok(());
     }

@@ -140,9 +140,10 @@ impl GaussianProcess {
         GpOutput { logits, features }
     }
 
-    /// `||beta||^2 / 2`, the negative log density of the prior up to a constant.
+    /// `||gain beta||^2 / 2`, the negative log density of the prior up to a constant. The prior
+    /// is one on the weights of the unscaled features, so that the gain changes no model.
     pub fn prior_penalty(&self) -> Tensor<1> {
-        self.beta.val().square().sum() * 0.5
+        self.beta.val().square().sum() * (0.5 * self.feature_gain * self.feature_gain)
     }
 
     /// The feature map.

@@ -9,8 +9,8 @@ mod rbf_centroids;
 
 pub use dense::linear;
 pub use dropout::Dropout;
-pub(crate) use features::frozen;
 pub use features::{FeatureKind, RandomFeatures, RandomFeaturesConfig};
+pub(crate) use features::{check_length_scale, frozen};
 pub use gaussian_process::{GaussianProcess, GaussianProcessConfig, GpOutput};
 pub use head::{Head, HeadConfig, HeadOutput};
 pub(crate) use rbf_centroids::CentroidUpdate;

@@ -63,6 +63,10 @@ impl RbfCentroidsConfig {
                 return Err(Error::config(what, value, "it must be positive and finite"));
             }
         }
+        if !(self.gradient_penalty.is_finite() && self.gradient_penalty >= 0.0) {
+            let rule = "it must be finite and not negative";
+            return Err(Error::config("gradient_penalty", self.gradient_penalty, rule));
+        }
         if !(0.0..1.0).contains(&self.gamma) {
             return Err(Error::config("gamma", self.gamma, "it must be in [0, 1)"));
         }
@@ -133,9 +137,24 @@ impl RbfCentroids {
         let [classes, n] = self.sums.dims();
         let embedded = self.embed(hidden);
         let [rows, _, _] = embedded.dims();
-        let centroids = self.sums.val() / self.counts.val().unsqueeze_dim(1);
-        let distance = (embedded - centroids.unsqueeze()).square().sum_dim(2);
+        let distance = (embedded - self.centroids().unsqueeze()).square().sum_dim(2);
         distance.reshape([rows, classes]) * (-1.0 / (2.0 * n as f64 * self.sigma * self.sigma))
+    }
+
+    /// `K_c`, `[rows, classes]`.
+    pub fn kernel(&self, hidden: Tensor<2>) -> Tensor<2> {
+        self.log_kernel(hidden).exp()
+    }
+
+    /// The centroids `e_c`, `[classes, n]`.
+    pub fn centroids(&self) -> Tensor<2> {
+        self.sums.val() / self.counts.val().unsqueeze_dim(1)
+    }
+
+    /// The layer after the centroids have taken in a batch of hidden vectors and their classes.
+    pub fn update(self, hidden: Tensor<2>, labels: Tensor<1, Int>) -> Self {
+        let update = self.summarize(hidden, labels);
+        self.apply(update)
     }
 
     fn embed(&self, hidden: Tensor<2>) -> Tensor<3> {

@@ -7,7 +7,7 @@ use crate::{Error, Result};
 
 /// How the precision is accumulated; all three agree on what the ridge means.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "kind", rename_all = "snake_case")]
+#[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
 pub enum Accumulation {
     /// After training, one pass over the training data with the network frozen.
     FinalPass,
@@ -41,13 +41,18 @@ impl Default for PosteriorConfig {
 impl PosteriorConfig {
     /// Refuses a momentum or a ridge outside its range.
     pub fn check(&self) -> Result<()> {
-        if let Accumulation::MovingAverage { momentum } = self.accumulation
-            && !(momentum > 0.0 && momentum < 1.0)
-        {
-            return Err(Error::config("momentum", momentum, "it must be between 0 and 1"));
+        if let Accumulation::MovingAverage { momentum } = self.accumulation {
+            check_momentum(momentum)?;
         }
         check_ridge(self.ridge)
     }
+}
+
+pub(super) fn check_momentum(momentum: f64) -> Result<()> {
+    if momentum > 0.0 && momentum < 1.0 {
+        return Ok(());
+    }
+    Err(Error::config("momentum", momentum, "it must be between 0 and 1"))
 }
 
 pub(super) fn check_ridge(ridge: f64) -> Result<()> {

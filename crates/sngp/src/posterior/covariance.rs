@@ -38,10 +38,10 @@ impl Covariance {
     /// A covariance from lower-triangular factors, e.g. saved ones.
     pub fn from_factors(factors: Vec<Mat<f64>>) -> Result<Self> {
         match factors.first() {
-            Some(first) if factors.iter().all(|f| f.nrows() == first.nrows()) => {
+            Some(first) if factors.iter().all(|f| f.shape() == (first.nrows(), first.nrows())) => {
                 Ok(Self { factors })
             }
-            _ => Err(Error::Data("a covariance needs factors of one size".to_string())),
+            _ => Err(Error::Data("a covariance needs square factors of one size".to_string())),
         }
     }
 
@@ -50,7 +50,7 @@ impl Covariance {
         if features.ncols() != self.dimension() {
             return Err(Error::shape("features", self.dimension(), features.ncols()));
         }
-        let owned = features.to_owned();
+        let owned = features.as_standard_layout().into_owned();
         let features = row_major(&owned);
         let mut variance = Array2::zeros((features.nrows(), self.factors.len()));
         for (k, factor) in self.factors.iter().enumerate() {

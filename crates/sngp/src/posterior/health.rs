@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::Precision;
+use super::{Curvature, Precision};
 use crate::Result;
 use crate::linalg::eigenvalues;
 
@@ -11,6 +11,8 @@ use crate::linalg::eigenvalues;
 pub struct Health {
     /// Rows that went into the precision.
     pub rows: u64,
+    /// How strongly each row counted.
+    pub curvature: Curvature,
     /// The ridge.
     pub ridge: f64,
     /// Condition number of `s I + P`, the worst over the matrices.
@@ -43,6 +45,7 @@ impl Health {
         let hint = hint(precision.rows(), low, settled, n);
         Ok(Self {
             rows: precision.rows(),
+            curvature: precision.curvature(),
             ridge,
             condition_number: condition,
             smallest_variance: low,

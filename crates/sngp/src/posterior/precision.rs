@@ -7,7 +7,7 @@ use faer::{Accum, Mat, Par};
 use ndarray::{Array2, ArrayView2, Axis};
 
 use super::Curvature;
-use super::accumulation::check_ridge;
+use super::accumulation::{check_momentum, check_ridge};
 use super::covariance::Covariance;
 use crate::linalg::row_major;
 use crate::{Error, Result};
@@ -18,7 +18,7 @@ pub struct FeatureMapHash(pub [u8; 32]);
 
 impl fmt::Display for FeatureMapHash {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+        f.write_str(&crate::hash::hex(&self.0))
     }
 }
 
@@ -58,7 +58,7 @@ impl Precision {
         curvature: Curvature,
         hash: FeatureMapHash,
     ) -> Self {
-        let sums = vec![Mat::zeros(dimension, dimension); curvature.matrices(outputs)];
+        let sums = vec![Mat::zeros(dimension, dimension); curvature.matrices(outputs).max(1)];
         Self { sums, rows: 0, curvature, hash, averaged: false }
     }
 
@@ -80,7 +80,10 @@ impl Precision {
         momentum: f64,
         total_rows: usize,
     ) -> Result<()> {
+        check_momentum(momentum)?;
         let weights = self.curvature.weights(logits)?;
+        // A batch that is refused must not have decayed the sum.
+        self.check(features, weights.view())?;
         for sum in &mut self.sums {
             *sum *= faer::Scale(momentum);
         }
@@ -89,12 +92,8 @@ impl Precision {
         self.add_weighted(features, weights.view(), scale)
     }
 
-    fn add_weighted(
-        &mut self,
-        features: ArrayView2<'_, f64>,
-        weights: ArrayView2<'_, f64>,
-        scale: f64,
-    ) -> Result<()> {
+    /// Refuses features and weights of another shape and values that are no numbers.
+    fn check(&self, features: ArrayView2<'_, f64>, weights: ArrayView2<'_, f64>) -> Result<()> {
         if features.ncols() != self.dimension() {
             return Err(Error::shape("features", self.dimension(), features.ncols()));
         }
@@ -115,9 +114,19 @@ impl Precision {
                  check the inputs and whether training diverged"
             )));
         }
+        Ok(())
+    }
+
+    fn add_weighted(
+        &mut self,
+        features: ArrayView2<'_, f64>,
+        weights: ArrayView2<'_, f64>,
+        scale: f64,
+    ) -> Result<()> {
+        self.check(features, weights)?;
         for (sum, weight) in self.sums.iter_mut().zip(weights.axis_iter(Axis(1))) {
             let roots = weight.mapv(|w| (w * scale).sqrt()).insert_axis(Axis(1));
-            let scaled = &features * &roots;
+            let scaled = (&features * &roots).as_standard_layout().into_owned();
             let scaled = row_major(&scaled);
             matmul(
                 sum.as_mut(),

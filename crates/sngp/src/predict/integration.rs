@@ -11,7 +11,7 @@ use crate::{Error, Result};
 
 /// How `E softmax(m)`, `m_k ~ N(g_k, v_k)`, is computed.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "kind", rename_all = "snake_case")]
+#[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
 pub enum Integration {
     /// `softmax(g_k / sqrt(1 + factor v_k))`: deterministic, the default.
     MeanField {
@@ -82,6 +82,7 @@ impl Integration {
     ) -> Result<Array2<f64>> {
         self.check()?;
         let Some(variance) = variance else { return Ok(softmax(logits)) };
+        check_variance(logits, variance)?;
         match *self {
             Self::MeanField { factor } => {
                 Ok(softmax(adjusted_logits(logits, variance, factor).view()))
@@ -106,6 +107,23 @@ impl Integration {
             )),
         }
     }
+}
+
+/// Refuses a variance that is neither one column nor one a logit.
+pub(crate) fn check_variance(
+    logits: ArrayView2<'_, f64>,
+    variance: ArrayView2<'_, f64>,
+) -> Result<()> {
+    let fits = variance.nrows() == logits.nrows()
+        && (variance.ncols() == 1 || variance.ncols() == logits.ncols());
+    if fits {
+        return Ok(());
+    }
+    Err(Error::shape(
+        "the variance of the logits",
+        format!("{0} x 1 or {0} x {1}", logits.nrows(), logits.ncols()),
+        format!("{} x {}", variance.nrows(), variance.ncols()),
+    ))
 }
 
 /// `g_k / sqrt(1 + factor v_k)`.

@@ -7,7 +7,6 @@ mod quadrature;
 
 pub use integration::Integration;
 pub use minimax::minimax;
-pub(crate) use prediction::argmax;
 pub use prediction::{Prediction, Predictive};
 pub(crate) use quadrature::expectation;
 

@@ -66,6 +66,25 @@ impl Prediction {
         }
     }
 
+    /// Adjusted logits with a column a class: one logit `g` of a two-class model stands for
+    /// `[0, g]`.
+    pub fn class_logits(&self) -> Result<Array2<f64>> {
+        self.per_class(self.adjusted_logits())
+    }
+
+    /// Plain logits with a column a class.
+    pub fn plain_class_logits(&self) -> Result<Array2<f64>> {
+        self.per_class(self.logits.clone())
+    }
+
+    fn per_class(&self, logits: Array2<f64>) -> Result<Array2<f64>> {
+        let classes = self.probabilities()?.ncols();
+        if logits.ncols() == classes {
+            return Ok(logits);
+        }
+        Ok(Array2::from_shape_fn((logits.nrows(), 2), |(i, k)| k as f64 * logits[[i, 0]]))
+    }
+
     /// Averages the predictions of several passes or members: probabilities, logits, variances.
     pub(crate) fn average(parts: Vec<Self>) -> Result<Self> {
         let count = parts.len() as f64;
@@ -73,9 +92,9 @@ impl Prediction {
         let mut total = parts
             .next()
             .ok_or_else(|| Error::Data("a prediction needs at least one pass".to_string()))?;
-        let (mut squares, is_normal) = match &total.predictive {
-            Predictive::Normal { mean, .. } => (mean.iter().map(|m| m * m).collect(), true),
-            _ => (Vec::new(), false),
+        let mut squares: Vec<f64> = match &total.predictive {
+            Predictive::Normal { mean, .. } => mean.iter().map(|m| m * m).collect(),
+            _ => Vec::new(),
         };
         for part in parts {
             total.logits += &part.logits;
@@ -106,12 +125,10 @@ impl Prediction {
             Predictive::Normal { mean, variance } => {
                 divide(mean, count);
                 divide(variance, count);
-            }
-        }
-        if let (true, Predictive::Normal { mean, variance }) = (is_normal, &mut total.predictive) {
-            // The variance of a mixture: what its parts have, and how far they are apart.
-            for ((v, m), square) in variance.iter_mut().zip(mean).zip(squares) {
-                *v += (square / count - *m * *m).max(0.0);
+                // The variance of a mixture: what its parts have, and how far they are apart.
+                for ((v, m), square) in variance.iter_mut().zip(mean).zip(squares) {
+                    *v += (square / count - *m * *m).max(0.0);
+                }
             }
         }
         Ok(total)
@@ -165,7 +182,7 @@ impl Prediction {
 }
 
 /// The index of the largest value; the first of equals.
-pub(crate) fn argmax(values: impl Iterator<Item = f64>) -> usize {
+fn argmax(values: impl Iterator<Item = f64>) -> usize {
     let best = values.enumerate().fold((0, f64::NEG_INFINITY), |best, (index, value)| {
         if value > best.1 { (index, value) } else { best }
     });

@@ -9,6 +9,7 @@ use crate::predict::Prediction;
 use crate::predict::{log_sum_exp, sigmoid};
 /// K / (K + sum_k exp(logit_k)) on mean-field-adjusted logits
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct DempsterShafer {}
 
 impl ScoreFunction for DempsterShafer {
@@ -17,7 +18,7 @@ impl ScoreFunction for DempsterShafer {
     }
 
     fn evaluate(&self, prediction: &Prediction) -> Result<Vec<f64>> {
-        let logits = prediction.adjusted_logits();
+        let logits = prediction.class_logits()?;
         let classes = logits.ncols() as f64;
         // K / (K + exp(L)) = 1 / (1 + exp(L - ln K)) with L = log-sum-exp, which cannot overflow.
         let rows = logits.axis_iter(Axis(0));

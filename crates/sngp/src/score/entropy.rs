@@ -9,6 +9,7 @@ use crate::predict::Prediction;
 
 /// -sum_k p_k ln p_k
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Entropy {}
 
 impl ScoreFunction for Entropy {

@@ -11,6 +11,7 @@ use crate::predict::Prediction;
 ///
 /// The two agree: with two classes the lead is `|p - (1 - p)| = 2 |p - 0.5|`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Margin {}
 
 impl ScoreFunction for Margin {

@@ -9,6 +9,7 @@ use crate::predict::Prediction;
 
 /// 1 - max_k p_k
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct MaxProbability {}
 
 impl ScoreFunction for MaxProbability {

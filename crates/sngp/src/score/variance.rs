@@ -4,11 +4,12 @@ use ndarray::Axis;
 use serde::{Deserialize, Serialize};
 
 use super::ScoreFunction;
-use crate::predict::{Prediction, argmax};
+use crate::predict::Prediction;
 use crate::{Error, Result};
 
 /// Variance of the predicted class's logit, for models with a Gaussian-process head.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Variance {}
 
 impl ScoreFunction for Variance {
@@ -26,7 +27,7 @@ impl ScoreFunction for Variance {
         if variance.ncols() == 1 {
             return Ok(variance.column(0).to_vec());
         }
-        let rows = prediction.logits.axis_iter(Axis(0)).zip(variance.axis_iter(Axis(0)));
-        Ok(rows.map(|(logits, variance)| variance[argmax(logits.iter().copied())]).collect())
+        let rows = prediction.labels()?.into_iter().zip(variance.axis_iter(Axis(0)));
+        Ok(rows.map(|(class, variance)| variance[class]).collect())
     }
 }

@@ -5,7 +5,10 @@ use burn::nn::Linear;
 use burn::nn::conv::Conv2d;
 use burn::tensor::Tensor;
 
-use super::Operator;
+use super::{Operator, singular_values};
+
+/// Iterations that bring an estimate to rest; it stops earlier when it has.
+const CONVERGED: usize = 2000;
 
 /// A named layer of a backbone, borrowed for normalization.
 #[derive(Debug)]
@@ -57,8 +60,25 @@ impl<'a> SpectralLayer<'a> {
         }
     }
 
+    /// One projection: `iterations` power iterations from `u`, and the weight scaled to norm
+    /// `bound` if it has more. Gives the new `u`, to go on from next time.
+    pub fn project(self, u: Tensor<1>, bound: f64, iterations: usize) -> Tensor<1> {
+        let (u, norm) = self.operator().power_iteration(u, iterations);
+        // min(1, c / s): exactly one where the bound holds, so the weight is left alone.
+        self.scale((norm.recip() * bound).clamp_max(1.0));
+        u
+    }
+
+    /// The converged norm: by SVD for a dense layer, by power iteration for a convolution.
+    pub fn converged_norm(&self) -> f64 {
+        match &self.weight {
+            Weight::Dense(layer) => singular_values(layer).first().copied().unwrap_or(0.0),
+            Weight::Convolution(..) => self.operator().norm(CONVERGED),
+        }
+    }
+
     /// Multiplies the weight by a factor given as a one-element tensor.
-    pub(super) fn scale(self, factor: Tensor<1>) {
+    fn scale(self, factor: Tensor<1>) {
         match self.weight {
             Weight::Dense(layer) => {
                 layer.weight = layer.weight.clone().map(|w| scaled(w, factor));

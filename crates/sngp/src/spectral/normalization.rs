@@ -19,13 +19,15 @@ pub struct SpectralConfig {
     pub convolution_bound: f64,
     /// Power iterations after each optimiser step.
     pub iterations: usize,
-    /// Power iterations before the first step, so that the first estimate is already right.
+    /// Power iterations before the first step, so that the first estimate is already right. The
+    /// top singular values of a fresh random weight lie close together: 50 iterations can be
+    /// 3 % off at width 64.
     pub warm_up: usize,
 }
 
 impl Default for SpectralConfig {
     fn default() -> Self {
-        Self { dense_bound: 0.95, convolution_bound: 6.0, iterations: 1, warm_up: 50 }
+        Self { dense_bound: 0.95, convolution_bound: 6.0, iterations: 1, warm_up: 200 }
     }
 }
 
@@ -106,9 +108,7 @@ impl SpectralNormalization {
                 let bound = config.bound(&layer);
                 let autodiff = vector.val().is_autodiff();
                 let start = vector.val().inner();
-                let (u, norm) = layer.operator().power_iteration(start, config.iterations);
-                // min(1, c / s): exactly one where the bound holds, so the weight is left alone.
-                layer.scale((norm.recip() * bound).clamp_max(1.0));
+                let u = layer.project(start, bound, config.iterations);
                 vector.map(|_| if autodiff { u.autodiff() } else { u })
             })
             .collect();

@@ -96,10 +96,12 @@ impl Operator {
         let mut u = u;
         let mut norm = Tensor::zeros([1], &u.device());
         for _ in 0..iterations {
-            let v = unit(self.apply_transposed(u));
+            let v = unit(self.apply_transposed(u.clone()));
             let image = self.apply(v);
             norm = length(image.clone());
-            u = unit(image);
+            // A zero weight has no direction: the old one is kept, for when it grows.
+            let stuck = norm.clone().equal_elem(0.0).float();
+            u = unit(image) + u * stuck;
         }
         (u, norm)
     }

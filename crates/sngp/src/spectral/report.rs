@@ -5,11 +5,8 @@ use burn::nn::Linear;
 use burn::tensor::Tensor;
 use serde::Serialize;
 
-use super::{Operator, SpectralConfig};
+use super::SpectralConfig;
 use crate::backbone::Backbone;
-
-/// Iterations that bring a report's estimate to rest; it stops earlier when it has.
-const CONVERGED: usize = 2000;
 
 /// The converged norm of one normalized layer.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -43,8 +40,6 @@ pub struct Lipschitz {
 pub enum Stage {
     /// A dense layer applied to everything before it.
     Dense {
-        /// Path inside the backbone.
-        name: String,
         /// Smallest singular value, zero when it maps to fewer dimensions.
         smallest: f64,
         /// Largest singular value.
@@ -59,11 +54,11 @@ pub enum Stage {
 
 impl Stage {
     /// A dense layer applied to everything before it.
-    pub fn dense(name: impl Into<String>, layer: &Linear) -> Self {
+    pub fn dense(layer: &Linear) -> Self {
         let [inputs, outputs] = layer.weight.dims();
         let values = singular_values(layer);
         let smallest = if outputs < inputs { 0.0 } else { *values.last().unwrap_or(&0.0) };
-        Self::Dense { name: name.into(), smallest, largest: *values.first().unwrap_or(&0.0) }
+        Self::Dense { smallest, largest: *values.first().unwrap_or(&0.0) }
     }
 
     /// A residual block around a normalized layer.
@@ -116,7 +111,7 @@ impl SpectralReport {
             covered.push(layer.weight_id());
             layers.push(LayerNorm {
                 name: layer.name().to_string(),
-                norm: converged(&layer.operator()),
+                norm: layer.converged_norm(),
                 bound: config.bound(&layer),
             });
         }
@@ -132,17 +127,13 @@ impl SpectralReport {
     }
 }
 
-fn converged(operator: &Operator) -> f64 {
-    operator.norm(CONVERGED)
-}
-
 fn certify(stages: &[Stage], layers: &[LayerNorm]) -> Option<Lipschitz> {
     if stages.is_empty() {
         return None;
     }
     stages.iter().try_fold(Lipschitz { lower: 1.0, upper: 1.0 }, |total, stage| {
         let (lower, upper) = match stage {
-            Stage::Dense { smallest, largest, .. } => (*smallest, *largest),
+            Stage::Dense { smallest, largest } => (*smallest, *largest),
             Stage::Residual { layer } => {
                 let norm = layers.iter().find(|entry| &entry.name == layer)?.norm;
                 ((1.0 - norm).max(0.0), 1.0 + norm)
@@ -170,7 +161,9 @@ impl ModuleVisitor for WeightNames {
     }
 
     fn visit_float<const D: usize>(&mut self, param: &Param<Tensor<D>>) {
-        if D >= 2 && !self.covered.contains(&param.id) {
+        // Matrices and kernels, and the scales of normalization layers.
+        let stretches = D >= 2 || self.path.last().is_some_and(|name| name == "gamma");
+        if stretches && !self.covered.contains(&param.id) {
             self.uncovered.push(self.path.join("."));
         }
     }

@@ -50,6 +50,7 @@ impl History {
     /// The epoch with the lowest validation loss; the earliest of equals.
     pub fn best(&self) -> Option<usize> {
         let known = self.epochs.iter().filter_map(|(epoch, loss)| Some((*epoch, (*loss)?)));
+        let known = known.filter(|(_, loss)| loss.is_finite());
         known.min_by(|a, b| a.1.total_cmp(&b.1)).map(|(epoch, _)| epoch)
     }
 }
@@ -71,7 +72,7 @@ impl Checkpoints {
     }
 
     /// Makes the folder ours, or checks that it belongs to the same training.
-    pub(super) fn claim(&self, fingerprint: &str) -> Result<()> {
+    pub(crate) fn claim(&self, fingerprint: &str) -> Result<()> {
         let (directory, run) = (&self.directory, self.directory.join(RUN));
         fs::create_dir_all(directory).map_err(Error::io(directory))?;
         if run.exists() {
@@ -151,8 +152,12 @@ impl<R: Checkpoint> Checkpointer<R> for AtomicCheckpointer {
     fn save(&self, epoch: usize, record: R) -> Result<(), CheckpointerError> {
         let path = self.checkpoints.path(self.name, epoch);
         let part = self.checkpoints.directory.join(format!("part-{}-{epoch}.bpk", self.name));
-        record.save(part.clone())?;
-        fs::rename(&part, &path).map_err(CheckpointerError::IOError)
+        let failed = |error: &dyn std::fmt::Display| {
+            let path = path.display();
+            CheckpointerError::Unknown(format!("{path}: {error}; is the disk full?"))
+        };
+        record.save(part.clone()).map_err(|error| failed(&error))?;
+        fs::rename(&part, &path).map_err(|error| failed(&error))
     }
 
     fn delete(&self, epoch: usize) -> Result<(), CheckpointerError> {
@@ -216,7 +221,9 @@ impl CheckpointingStrategy for EpochKeeper {
         self.saved = kept;
         for &other in &gone {
             // A leftover costs disk space and nothing else.
-            let _ = fs::remove_file(self.checkpoints.precision_path(other));
+            let precision = self.checkpoints.precision_path(other);
+            let _ = fs::remove_file(precision.with_extension(crate::model::tensors::INFO));
+            let _ = fs::remove_file(precision);
         }
         std::iter::once(CheckpointingAction::Save)
             .chain(gone.into_iter().map(CheckpointingAction::Delete))

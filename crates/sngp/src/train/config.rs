@@ -1,16 +1,14 @@
 //! What a training is told.
 
-use burn::optim::ModuleOptimizer;
 use serde::{Deserialize, Serialize};
 
-use super::optimizer;
 use super::schedule::Schedule;
 use crate::posterior::Accumulation;
 use crate::{Error, Result};
 
 /// The optimiser and its own options.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "kind", rename_all = "snake_case")]
+#[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
 pub enum Optimizer {
     /// Stochastic gradient descent with Nesterov momentum.
     Sgd {
@@ -19,12 +17,6 @@ pub enum Optimizer {
     },
     /// Adam with decoupled weight decay.
     AdamW,
-}
-
-impl Optimizer {
-    pub(super) fn init(&self, weight_decay: f64) -> ModuleOptimizer {
-        optimizer::init(self, weight_decay)
-    }
 }
 
 /// Stops when the validation loss has not improved for a while, and goes back to the best epoch.
@@ -102,6 +94,11 @@ impl TrainingConfig {
         }
         if let Some(clip) = self.clip_norm.filter(|clip| !(clip.is_finite() && *clip > 0.0)) {
             return Err(Error::config("clip_norm", clip, "it must be positive"));
+        }
+        if let Optimizer::Sgd { momentum } = self.optimizer
+            && !(0.0..1.0).contains(&momentum)
+        {
+            return Err(Error::config("momentum", momentum, "it must be in [0, 1)"));
         }
         self.schedule.check()?;
         if let Some(stopping) = self.early_stopping {

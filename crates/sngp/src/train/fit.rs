@@ -3,8 +3,8 @@
 use std::sync::{Arc, Mutex};
 
 use burn::lr_scheduler::module_lr_scheduler::ModuleLrScheduler;
-use burn::module::{Module, ParamGroup};
-use burn::tensor::Device;
+use burn::module::{Module, ModuleMapper, Param, ParamGroup};
+use burn::tensor::{Device, Tensor, TensorData};
 use burn::train::logger::InMemoryMetricLogger;
 use burn::train::metric::LossMetric;
 use burn::train::{Interrupter, Learner, SupervisedTraining};
@@ -15,6 +15,7 @@ use super::early_stopping::Patience;
 use super::loader::EpochLoader;
 use super::objective::Objective;
 use super::observer::Observer;
+use super::optimizer;
 use super::precision_tap::PrecisionTap;
 use super::renderer::ObservedRenderer;
 use super::schedule::ScheduleState;
@@ -23,7 +24,7 @@ use crate::backbone::Backbone;
 use crate::data::Labelled;
 use crate::likelihood::Likelihood;
 use crate::network::{Network, NetworkPlan};
-use crate::nn::RbfCentroidsConfig;
+use crate::nn::{RbfCentroidsConfig, frozen};
 use crate::posterior::{Accumulation, Precision};
 use crate::{Error, Result};
 
@@ -90,6 +91,14 @@ pub(crate) fn fit_network<B: Backbone>(
     });
     let history = Arc::new(Mutex::new(history));
 
+    if fit.interrupter.should_stop() {
+        return Err(Error::Interrupted {
+            reason: fit.interrupter.get_message().unwrap_or_else(|| "on request".to_string()),
+            checkpoint: Some(done).filter(|done| *done > 0),
+        });
+    }
+    // A handle of its own: a training that diverges does not stop the caller's others.
+    let interrupter = Interrupter::new();
     let seed = fit.plan.seed;
     let loader = |data: Option<&Labelled<B::Batch>>, shuffle| {
         Arc::new(EpochLoader::new(data.cloned(), config.batch_size, shuffle, done, fit.device))
@@ -103,8 +112,8 @@ pub(crate) fn fit_network<B: Backbone>(
     .metric_valid_numeric(LossMetric::new())
     .with_metric_logger(InMemoryMetricLogger::default())
     .with_application_logger(None)
-    .with_interrupter(fit.interrupter.clone())
-    .renderer(Box::new(ObservedRenderer::new(fit.observer, fit.interrupter.clone())))
+    .with_interrupter(interrupter.clone())
+    .renderer(Box::new(ObservedRenderer::new(fit.observer, fit.interrupter, interrupter.clone())))
     // A training that had stopped early has no epoch left to run.
     .num_epochs(if stopped_already { done } else { config.epochs });
     if config.accumulate > 1 {
@@ -122,7 +131,7 @@ pub(crate) fn fit_network<B: Backbone>(
                 history: history.clone(),
                 tap: tap.clone().filter(|_| averaging),
                 keep_best: config.early_stopping.is_some(),
-                interrupter: fit.interrupter.clone(),
+                interrupter,
                 saved: (1..=done).collect(),
             });
     }
@@ -145,10 +154,11 @@ pub(crate) fn fit_network<B: Backbone>(
         tap: tap.clone(),
     };
     let network = fit.plan.build(fit.device)?.train();
-    let trainee = Trainee { network, rules: Arc::new(rules) };
+    let batches = frozen(Tensor::zeros([1], fit.device)).train();
+    let trainee = Trainee { network, batches, rules: Arc::new(rules) };
     let learner = Learner::new(
         trainee,
-        config.optimizer.init(config.weight_decay),
+        optimizer::init(&config.optimizer, config.weight_decay),
         scheduler(config, fit.data.rows()),
     );
     let result = training.launch(learner);
@@ -161,8 +171,7 @@ pub(crate) fn fit_network<B: Backbone>(
         if reason == DIVERGED {
             return Err(Error::Training(reason));
         }
-        let checkpoint =
-            fit.checkpoints.as_ref().map(|kept| kept.latest(limit, false).unwrap_or(0));
+        let checkpoint = fit.checkpoints.as_ref().and_then(|kept| kept.latest(limit, false));
         return Err(Error::Interrupted { reason, checkpoint });
     }
     let mut trainee = result.model;
@@ -172,7 +181,30 @@ pub(crate) fn fit_network<B: Backbone>(
             .try_load_record(checkpoints.model(best)?)
             .map_err(|error| Error::corrupt(checkpoints.directory(), error.to_string()))?;
     }
-    Ok((trainee.network.valid(), tap.map(|tap| tap.snapshot())))
+    let mut settle = Settle { finite: true };
+    let network = trainee.network.valid().map(&mut settle);
+    if !settle.finite {
+        return Err(Error::Training(DIVERGED.to_string()));
+    }
+    Ok((network, tap.map(|tap| tap.snapshot())))
+}
+
+/// Takes every weight into memory and sees whether it is a number. A restored record reads its
+/// weights from the checkpoint's file when they are first used, and the file may be gone by then;
+/// and the last step can make a network diverge without a loss that tells.
+struct Settle {
+    finite: bool,
+}
+
+impl ModuleMapper for Settle {
+    fn map_float<const D: usize>(&mut self, param: Param<Tensor<D>>) -> Param<Tensor<D>> {
+        param.map(|tensor| {
+            let (shape, device) = (tensor.dims(), tensor.device());
+            let values: Vec<f32> = tensor.into_data().iter::<f32>().collect();
+            self.finite &= values.iter().all(|value| value.is_finite());
+            Tensor::from_data(TensorData::new(values, shape), &device)
+        })
+    }
 }
 
 /// The schedule for all parameters, and another for the head where it has its own rate.

@@ -24,7 +24,9 @@ pub(super) struct Example<B> {
 
 /// Row indices in batches of at most `size`.
 pub(crate) fn batches(rows: usize, size: usize) -> impl Iterator<Item = Vec<usize>> {
-    (0..rows).step_by(size).map(move |start| (start..(start + size).min(rows)).collect())
+    (0..rows)
+        .step_by(size)
+        .map(move |start| (start..start.saturating_add(size).min(rows)).collect())
 }
 
 /// Burn's data loader over our data.
@@ -112,7 +114,7 @@ impl<B> Iterator for EpochIterator<'_, B> {
 
     fn next(&mut self) -> Option<Self::Item> {
         let data = self.loader.data.as_ref()?;
-        let end = (self.done + self.loader.batch_size).min(self.order.len());
+        let end = self.done.saturating_add(self.loader.batch_size).min(self.order.len());
         let rows = &self.order[self.done..end];
         if rows.is_empty() {
             return None;

@@ -12,16 +12,26 @@ use super::observer::{EpochSummary, Observer};
 
 /// Passes epochs on to an observer and stops a training whose loss is no number any more.
 pub(super) struct ObservedRenderer {
-    pub observer: Box<dyn Observer>,
-    pub interrupter: Interrupter,
+    observer: Box<dyn Observer>,
+    /// The caller's handle, watched at every step.
+    outer: Interrupter,
+    /// This training's own.
+    interrupter: Interrupter,
     epochs: usize,
     loss: f64,
     validation_loss: Option<f64>,
 }
 
 impl ObservedRenderer {
-    pub fn new(observer: Box<dyn Observer>, interrupter: Interrupter) -> Self {
-        Self { observer, interrupter, epochs: 0, loss: 0.0, validation_loss: None }
+    pub fn new(observer: Box<dyn Observer>, outer: Interrupter, interrupter: Interrupter) -> Self {
+        Self { observer, outer, interrupter, epochs: 0, loss: 0.0, validation_loss: None }
+    }
+
+    /// Passes a stop of the caller on.
+    fn watch(&self) {
+        if self.outer.should_stop() && !self.interrupter.should_stop() {
+            self.interrupter.stop(self.outer.get_message().as_deref());
+        }
     }
 }
 
@@ -34,6 +44,7 @@ fn number(state: &MetricState) -> Option<f64> {
 
 impl MetricsRendererTraining for ObservedRenderer {
     fn update_train(&mut self, state: MetricState) {
+        self.watch();
         let Some(loss) = number(&state) else { return };
         self.loss = loss;
         if !loss.is_finite() {
@@ -60,6 +71,8 @@ impl TrainingProgressLogger for ObservedRenderer {
             loss: self.loss,
             validation_loss: self.validation_loss,
         });
+        // What the observer stopped takes effect before the next epoch.
+        self.watch();
     }
 
     fn end(&mut self) {

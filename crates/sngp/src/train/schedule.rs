@@ -17,7 +17,7 @@ pub struct Schedule {
 
 /// How the learning rate falls after the warm-up.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "kind", rename_all = "snake_case")]
+#[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
 pub enum Decay {
     /// It stays.
     #[default]
@@ -63,6 +63,9 @@ impl Schedule {
     /// assert!((schedule.factor(55, 100) - 0.5).abs() < 1e-12);
     /// ```
     pub fn factor(&self, step: usize, total: usize) -> f64 {
+        if total <= 1 {
+            return 1.0;
+        }
         let warm_up = (self.warm_up * total as f64).round();
         let step = step as f64;
         if step < warm_up {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use burn::backend::ExecutionError;
 use burn::lr_scheduler::module_lr_scheduler::ModuleLearningRate;
-use burn::module::Module;
+use burn::module::{Module, Param};
 use burn::optim::{GradientsParams, ModuleOptimizer};
 use burn::tensor::Tensor;
 use burn::train::metric::{Adaptor, ItemLazy, LossInput};
@@ -33,6 +33,9 @@ pub(super) struct Rules {
 #[derive(Module, Debug)]
 pub(super) struct Trainee<B: Backbone> {
     pub network: Network<B>,
+    /// Carries the number of accumulated batches from `step` to `optimize`: the last group of an
+    /// epoch may be smaller than the others. Never trained.
+    pub batches: Param<Tensor<1>>,
     #[module(skip)]
     pub rules: Arc<Rules>,
 }
@@ -61,8 +64,11 @@ impl<B: Backbone> TrainStep for Trainee<B> {
     fn step(&self, example: Self::Input) -> TrainOutput<StepOutput> {
         let (loss, output) = self.rules.objective.training_loss(&self.network, &example);
         let gradients = loss.backward();
-        let report = StepOutput { loss: loss.inner().expand([example.rows]) };
+        let loss = loss.inner();
+        let one_batch = Tensor::<1>::ones([1], &loss.device());
+        let report = StepOutput { loss: loss.expand([example.rows]) };
         let mut step = TrainOutput::new(self, gradients, report);
+        step.grads.register(self.batches.id, one_batch);
         if let (Some(tap), Some(features)) = (&self.rules.tap, output.features)
             && let Err(error) = tap.collect(example.epoch, features.inner(), output.logits.inner())
         {
@@ -93,7 +99,11 @@ impl<B: Backbone> TrainStep for Trainee<B> {
             _ => None,
         };
         // Burn adds up accumulated gradients; the mean keeps the learning rate's meaning.
-        optimizer::scale(&self, &mut grads, 1.0 / self.rules.accumulate as f64);
+        if let Some(batches) = grads.remove::<1>(self.batches.id)
+            && self.rules.accumulate > 1
+        {
+            optimizer::scale(&self, &mut grads, 1.0 / f64::from(batches.into_scalar::<f32>()));
+        }
         if let Some(limit) = self.rules.clip_norm {
             optimizer::clip(&self, &mut grads, limit);
         }
@@ -107,7 +117,7 @@ impl<B: Backbone> TrainStep for Trainee<B> {
         if let (Head::RbfCentroids(head), Some(update)) = (&network.head, update) {
             network.head = Head::RbfCentroids(head.clone().apply(update));
         }
-        Self { network, rules: self.rules }
+        Self { network, batches: self.batches, rules: self.rules }
     }
 }
 

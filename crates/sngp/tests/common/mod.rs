@@ -4,7 +4,6 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::sync::Arc;
 
 use burn::module::{Module, ModuleVisitor, Param};
 use burn::tensor::{Device, Tensor};
@@ -12,13 +11,14 @@ use ndarray::{Array2, Array3, Axis};
 use rand::RngExt;
 use rand_distr::StandardNormal;
 use serde_json::Value;
-use sngp::Error;
 use sngp::backbone::{Backbone, ResFfn, ResFfnConfig};
 use sngp::data::{Labelled, Table, Targets};
 use sngp::method::{DeepEnsemble, McDropout, McdGp, Method, SngpEnsemble};
 use sngp::model::{Estimator, FitOptions, Model, ModelConfig};
+use sngp::nn::HeadConfig;
 use sngp::predict::Prediction;
 use sngp::seed::{Purpose, stream};
+use sngp::{Error, NetworkPlan};
 
 /// Labelled vectors.
 pub type Vectors = Labelled<Tensor<2>>;
@@ -150,6 +150,20 @@ pub fn small_methods() -> Vec<Method> {
     Method::all().into_iter().map(small).collect()
 }
 
+/// A fresh network. Built through the plan, which seeds Burn's one generator and draws alone;
+/// drawing beside it would disturb the trainings of other tests.
+pub fn untrained(backbone: &ResFfnConfig, seed: u64) -> ResFfn {
+    let plan = NetworkPlan::<ResFfn> {
+        backbone,
+        head: HeadConfig::Dense,
+        spectral: None,
+        outputs: 2,
+        log_noise: None,
+        seed,
+    };
+    plan.build(&device()).unwrap().backbone
+}
+
 /// Fits the tiny network.
 pub fn fit(config: &ModelConfig, data: &Vectors) -> Model<ResFfn> {
     try_fit(config, data).unwrap()
@@ -261,9 +275,4 @@ pub fn refused<T>(what: &str, result: sngp::Result<T>) -> Error {
         Ok(_) => panic!("{what} was accepted"),
         Err(error) => error,
     }
-}
-
-/// Shares one set of inputs between tables.
-pub fn table(values: Array2<f32>) -> Arc<Table> {
-    Arc::new(Table::new(values.view()).unwrap())
 }
