@@ -20,7 +20,7 @@ use crate::{Error, Result};
 /// ```
 pub fn write_whole(path: &Path, bytes: &[u8]) -> Result<()> {
     let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let mut file = temporary().tempfile_in(folder).map_err(Error::io(folder))?;
+    let mut file = temporary().tempfile_in(folder).map_err(Error::io(path))?;
     file.write_all(bytes).and_then(|()| file.as_file().sync_all()).map_err(Error::io(path))?;
     file.persist(path).map_err(|error| Error::Io { path: path.into(), cause: error.error })?;
     Ok(())

@@ -19,6 +19,7 @@ use crate::files::to_json;
 use crate::network::NetworkPlan;
 use crate::nn::HeadConfig;
 use crate::posterior::Posterior;
+use crate::spectral::SpectralNormalization;
 use crate::{Error, Result};
 
 const CONFIG: &str = "config.json";
@@ -184,7 +185,7 @@ impl<C> SavedConfig<C> {
         self.model.check(true)?;
         let recipe = self.model.method.recipe();
         let Some(head) = self.model.head() else {
-            return Ok(Fitted::Exact(take_exact(tensors, &self.model)?));
+            return Ok(Fitted::Exact(Box::new(take_exact(tensors, &self.model)?)));
         };
         let curvature = self.model.likelihood.curvature(self.model.posterior.curvature)?;
         let wanted = match &head {
@@ -196,13 +197,20 @@ impl<C> SavedConfig<C> {
         let plan = NetworkPlan::<B> {
             backbone: &self.backbone_config,
             head,
-            spectral: recipe.spectral.then(|| self.model.spectral.clone()),
+            // Its state is read from the file: nothing is warmed up for a model that is trained.
+            spectral: None,
             outputs: self.outputs,
             log_noise: self.model.likelihood.initial_log_noise(),
             seed: self.model.seed,
         };
         let member = |index: usize| -> Result<Member<B>> {
-            let network = tensors.take_module(&format!("members.{index}"), plan.build(device)?)?;
+            let mut network = plan.build(device)?;
+            if recipe.spectral {
+                let blank =
+                    SpectralNormalization::blank(&self.model.spectral, &mut network.backbone);
+                network.spectral = Some(blank);
+            }
+            let network = tensors.take_module(&format!("members.{index}"), network)?;
             let saved = self.posteriors.iter().find(|posterior| posterior.member == index);
             if saved.is_some() != wanted.is_some() {
                 let message =

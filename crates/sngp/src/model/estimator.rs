@@ -103,7 +103,7 @@ impl<B: Backbone> Estimator<B> {
         let labels = self.labels(data, options.labels.clone())?;
         let outputs = self.config.likelihood.outputs(&data.targets);
         let fitted = match self.config.head() {
-            None => Fitted::Exact(self.fit_exact(data, &options.device)?),
+            None => Fitted::Exact(Box::new(self.fit_exact(data, &options.device)?)),
             Some(head) => Fitted::Networks(self.fit_members(&head, outputs, data, &options)?),
         };
         Ok(Model {

@@ -30,7 +30,7 @@ pub struct Model<B: Backbone> {
 #[derive(Clone, Debug)]
 pub(super) enum Fitted<B: Backbone> {
     Networks(Vec<Member<B>>),
-    Exact(ExactGpClassifier),
+    Exact(Box<ExactGpClassifier>),
 }
 
 #[derive(Clone, Debug)]

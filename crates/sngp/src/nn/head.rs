@@ -22,6 +22,7 @@ pub enum HeadConfig {
 
 /// An output layer.
 #[derive(Module, Debug)]
+#[allow(clippy::large_enum_variant, reason = "one a network, and a Burn module cannot be boxed")]
 pub enum Head {
     /// A dense layer.
     Dense(Linear),

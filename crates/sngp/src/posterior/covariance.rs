@@ -89,7 +89,7 @@ impl Covariance {
 pub(super) fn device_variance(features: &Tensor<2>, factors: &Tensor<3>) -> Tensor<2> {
     let [matrices, n, _] = factors.dims();
     let columns = (0..matrices).map(|k| {
-        let factor = factors.clone().slice([k..k + 1]).reshape([n, n]);
+        let factor = factors.clone().slice_dim(0, k..k + 1).reshape([n, n]);
         features.clone().matmul(factor).square().sum_dim(1)
     });
     Tensor::cat(columns.collect(), 1)

@@ -97,6 +97,13 @@ impl SpectralNormalization {
         Ok(state.project(backbone))
     }
 
+    /// The shape of the state, to be filled from a file.
+    pub(crate) fn blank<B: Backbone>(config: &SpectralConfig, backbone: &mut B) -> Self {
+        let layers = backbone.spectral_layers();
+        let zeros = layers.iter().map(|layer| layer.operator().zeros());
+        Self { vectors: zeros.map(frozen).collect(), config: config.clone() }
+    }
+
     /// One projection: refreshes every `u` and scales each weight whose norm exceeds its bound.
     pub fn project<B: Backbone>(self, backbone: B) -> (Self, B) {
         let (mut backbone, config) = (backbone, self.config.clone());

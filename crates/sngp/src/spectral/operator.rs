@@ -113,6 +113,11 @@ impl Operator {
         unit(Tensor::from_data(TensorData::from(values.as_slice()), &self.device()))
     }
 
+    /// A zero vector of the outputs' size.
+    pub(super) fn zeros(&self) -> Tensor<1> {
+        Tensor::zeros([self.outputs()], &self.device())
+    }
+
     /// The spectral norm by power iteration from a random start: at most `iterations`, fewer once
     /// the estimate moves by less than one part in a million over twenty of them.
     pub fn norm(&self, iterations: usize) -> f64 {

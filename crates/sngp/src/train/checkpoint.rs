@@ -182,6 +182,8 @@ pub(super) struct EpochKeeper {
     pub keep_best: bool,
     pub interrupter: burn::train::Interrupter,
     pub saved: Vec<usize>,
+    /// The epochs of earlier runs.
+    pub done: usize,
 }
 
 impl EpochKeeper {
@@ -204,7 +206,9 @@ impl CheckpointingStrategy for EpochKeeper {
         epoch: usize,
         store: &EventStoreClient,
     ) -> Vec<CheckpointingAction> {
-        let loss = store.find_metric("Loss", epoch, Aggregate::Mean, &Split::Valid);
+        // Burn's logger in memory counts the epochs of this run, not those it resumed from.
+        let logged = epoch - self.done;
+        let loss = store.find_metric("Loss", logged, Aggregate::Mean, &Split::Valid);
         let best = {
             let mut history = self.history.lock().unwrap_or_else(|p| p.into_inner());
             history.record(epoch, loss);

@@ -133,6 +133,7 @@ pub(crate) fn fit_network<B: Backbone>(
                 keep_best: config.early_stopping.is_some(),
                 interrupter,
                 saved: (1..=done).collect(),
+                done,
             });
     }
     if let Some(stopping) = config.early_stopping {

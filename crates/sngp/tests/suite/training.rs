@@ -1,11 +1,9 @@
 //! Training: resuming, refusing, repeating, and what its options do.
 
-mod common;
-
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
-use common::{
+use crate::common::{
     Vectors, assert_same_bytes, assert_sentence, blobs, contents, device, fit, labelled_blobs,
     largest_difference, parameters, refused, test_points, tiny_backbone, tiny_config, try_fit,
     two_classes,
@@ -176,7 +174,23 @@ fn an_ensemble_resumes() {
     run.interrupted(3, folder.path());
     assert_same_bytes("ensemble", &run.resumed(folder.path()).0, &whole);
     let names: Vec<String> = contents(folder.path()).into_keys().collect();
-    assert_eq!(names, ["member-0", "member-1"]);
+    assert_eq!(names, ["member-0", "member-1", "run.json"]);
+}
+
+/// The validation losses of a training's epochs, as its checkpoints have them.
+fn history(checkpoints: &Path) -> serde_json::Value {
+    let text = std::fs::read(checkpoints.join("history.json")).unwrap();
+    serde_json::from_slice(&text).unwrap()
+}
+
+#[test]
+fn validation_losses_are_remembered_when_a_training_resumes() {
+    let (whole, parts) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let run = early_stopping();
+    run.resumed(whole.path());
+    run.interrupted(2, parts.path());
+    run.resumed(parts.path());
+    assert_eq!(history(parts.path()), history(whole.path()));
 }
 
 /// Validation labels at odds with the training's, so that the validation loss soon rises.

@@ -1,9 +1,7 @@
 //! Multi-pass methods sample at prediction time, and the likelihoods beyond classes learn.
 
-mod common;
-
+use crate::common::{device, largest_difference, test_points, tiny_config, two_classes};
 use burn::tensor::Tensor;
-use common::{device, largest_difference, test_points, tiny_config, two_classes};
 use ndarray::Array2;
 use rand::RngExt;
 use rand_distr::{Distribution, Poisson as Counts, StandardNormal};
@@ -15,13 +13,14 @@ use sngp::method::{Deterministic, McDropout, McdGp, Method, Sngp};
 use sngp::model::{Estimator, FitOptions, Model, ModelConfig};
 use sngp::predict::Predictive;
 use sngp::seed::{Purpose, stream};
+use sngp::train::{Decay, Schedule};
 
 fn fit(config: ModelConfig, backbone: ResFfnConfig, data: &Labelled<Tensor<2>>) -> Model<ResFfn> {
     Estimator::new(config, backbone).fit(data, FitOptions::new(&device())).unwrap()
 }
 
 fn dropping(method: impl Into<Method>) -> Model<ResFfn> {
-    let backbone = ResFfnConfig { dropout: 0.5, ..common::tiny_backbone() };
+    let backbone = ResFfnConfig { dropout: 0.5, ..crate::common::tiny_backbone() };
     fit(tiny_config(method), backbone, &two_classes())
 }
 
@@ -52,7 +51,7 @@ fn passes_are_different_networks_and_their_mean_is_the_prediction() {
     let passes: Vec<Array2<f64>> = (0..4)
         .map(|index| {
             let logits = network.forward(batch.clone(), &mut Pass::sample(seed, index)).logits;
-            common::host_matrix(burn::tensor::activation::softmax(logits, 1))
+            crate::common::host_matrix(burn::tensor::activation::softmax(logits, 1))
         })
         .collect();
     for i in 0..4 {
@@ -76,7 +75,7 @@ fn a_gp_head_samples_too() {
 
 #[test]
 fn without_dropout_passes_agree() {
-    let backbone = ResFfnConfig { dropout: 0.0, ..common::tiny_backbone() };
+    let backbone = ResFfnConfig { dropout: 0.0, ..crate::common::tiny_backbone() };
     let [one, few] = [1, 5].map(|passes| {
         let config = tiny_config(McDropout { passes });
         probabilities(&fit(config, backbone.clone(), &two_classes()))
@@ -100,13 +99,14 @@ fn column(values: &[f32]) -> Table {
 fn regression(method: impl Into<Method>, likelihood: impl Into<Likelihood>) -> ModelConfig {
     let mut config = tiny_config(method);
     config.likelihood = likelihood.into();
-    config.training.epochs = 200;
+    config.training.epochs = 100;
+    config.training.schedule = Schedule { warm_up: 0.0, decay: Decay::Cosine };
     config.gaussian_process.features.count = 128;
     config
 }
 
 fn on_a_line() -> ResFfnConfig {
-    ResFfnConfig { inputs: 1, dropout: 0.0, ..common::tiny_backbone() }
+    ResFfnConfig { inputs: 1, dropout: 0.0, ..crate::common::tiny_backbone() }
 }
 
 #[test]
@@ -130,8 +130,11 @@ fn gaussian_regression_learns_a_line_and_knows_where_it_ends() {
             }
             let away = model.predict(&column(&[1.0, 2.0, 4.0, 8.0])).unwrap();
             let Predictive::Normal { variance: away, .. } = away.predictive else { panic!() };
-            assert!(away.is_sorted(), "{noise:?}: {away:?} does not grow");
-            assert!(away[3] > 3.0 * variance[2], "{noise:?}: {} against {}", away[3], variance[2]);
+            // It grows to the prior's 1 and stays there, up to the features' own error.
+            for &away in &away[1..] {
+                assert!(away > 10.0 * variance[2], "{noise:?}: {away} against {variance:?}");
+            }
+            assert!(away[0] < away[1], "{noise:?}: {away:?} at the edge and beyond");
         }
     }
 }

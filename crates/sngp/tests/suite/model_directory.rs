@@ -1,18 +1,16 @@
 //! The model folder against everything that can happen to it, and data against everything that
 //! can be in it: an error that names the cause, never a panic and never a wrong model.
 
-mod common;
-
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use crate::common::{
+    assert_sentence, contents, device, fit, refused, test_points, tiny_config, two_classes,
+};
 use burn::module::Module;
 use burn::nn::{Linear, LinearConfig};
 use burn::tensor::{Device, Tensor};
-use common::{
-    assert_sentence, contents, device, fit, refused, test_points, tiny_config, two_classes,
-};
 use ndarray::{Array2, array};
 use safetensors::tensor::TensorView;
 use safetensors::{Dtype, SafeTensors};
@@ -340,7 +338,7 @@ fn saving_over_a_model_replaces_it_and_leaves_nothing_behind() {
     let other = fit(&tiny_config(Deterministic {}), &two_classes());
     other.save(&saved.folder).unwrap();
     assert_ne!(contents(&saved.folder), before);
-    assert_eq!(contents(&saved.folder), common::saved(&other));
+    assert_eq!(contents(&saved.folder), crate::common::saved(&other));
     assert_eq!(listing(&saved.root), ["model"]);
     let loaded = saved.load().unwrap();
     assert_eq!(loaded.predict(&test_points()).unwrap(), other.predict(&test_points()).unwrap());
@@ -385,7 +383,8 @@ fn another_backbone_is_refused() {
     let error = refused("another backbone", Model::<Other>::load(&saved.folder, &device()));
     assert_sentence(&error, "its backbone is `res_ffn`, not `other`");
 
-    let estimator = Estimator::<Other>::new(tiny_config(Deterministic {}), common::tiny_backbone());
+    let estimator =
+        Estimator::<Other>::new(tiny_config(Deterministic {}), crate::common::tiny_backbone());
     let model = estimator.fit(&two_classes(), FitOptions::new(&device())).unwrap();
     model.save(&saved.folder).unwrap();
     let error = refused("another backbone", saved.load());
@@ -399,14 +398,14 @@ fn another_backbone_is_refused() {
 #[test]
 fn inputs_of_another_width_are_refused() {
     let wide = Table::new(Array2::<f32>::ones((3, 5)).view()).unwrap();
-    for method in common::small_methods() {
+    for method in crate::common::small_methods() {
         let model = fit(&tiny_config(method.clone()), &two_classes());
         let error = refused(method.name(), model.predict(&wide));
         assert!(matches!(error, Error::Shape { .. }), "{method}: {error}");
         assert_sentence(&error, "expected 2, found 5");
         let data =
             Labelled::new(wide.clone(), Targets::classes(vec![0, 1, 0], 2).unwrap()).unwrap();
-        let error = refused(method.name(), common::try_fit(&tiny_config(method), &data));
+        let error = refused(method.name(), crate::common::try_fit(&tiny_config(method), &data));
         assert_sentence(&error, "expected 2, found 5");
     }
 }
@@ -447,7 +446,7 @@ fn targets_of_the_wrong_kind_are_refused() {
             Likelihood::Gaussian(_) => two_classes(),
             _ => numbers.clone(),
         };
-        let error = refused(likelihood.name(), common::try_fit(&config, &data));
+        let error = refused(likelihood.name(), crate::common::try_fit(&config, &data));
         assert!(matches!(error, Error::Data(_)), "{likelihood}: {error}");
         assert!(error.to_string().split_whitespace().count() > 4, "{error}");
     }
@@ -455,7 +454,7 @@ fn targets_of_the_wrong_kind_are_refused() {
     for method in [Method::from(sngp::method::Duq {}), ExactGp {}.into()] {
         let mut config = tiny_config(method.clone());
         config.likelihood = "gaussian".parse().unwrap();
-        let error = refused(method.name(), common::try_fit(&config, &numbers));
+        let error = refused(method.name(), crate::common::try_fit(&config, &numbers));
         assert!(matches!(error, Error::Unsupported(_)), "{error}");
         assert_sentence(&error, method.name());
     }
@@ -468,7 +467,7 @@ fn class_names_are_kept_and_counted() {
         ..FitOptions::new(&device())
     };
     let estimator =
-        Estimator::<ResFfn>::new(tiny_config(Deterministic {}), common::tiny_backbone());
+        Estimator::<ResFfn>::new(tiny_config(Deterministic {}), crate::common::tiny_backbone());
     let data = two_classes();
     let model = estimator.fit(&data, options(&["cat", "dog"])).unwrap();
     let root = tempfile::tempdir().unwrap();
@@ -482,11 +481,11 @@ fn class_names_are_kept_and_counted() {
 #[test]
 fn an_output_beyond_f32_is_an_error_and_not_a_nan() {
     let far = Table::new(array![[3e38f32, -3e38]].view()).unwrap();
-    for method in common::small_methods() {
+    for method in crate::common::small_methods() {
         let model = fit(&tiny_config(method.clone()), &two_classes());
         match model.predict(&far) {
             Ok(prediction) => {
-                common::assert_distribution(method.name(), &prediction);
+                crate::common::assert_distribution(method.name(), &prediction);
                 if let Some(variance) = prediction.variance {
                     assert!(variance.iter().all(|v| v.is_finite()), "{method}");
                 }

@@ -1,9 +1,7 @@
 //! The random-feature posterior against the exact Gaussian process it approximates, and what a
 //! precision promises: parts merge, mismatches are refused, bad matrices are errors.
 
-mod common;
-
-use common::{device, host_matrix, normals, tensor};
+use crate::common::{device, host_matrix, normals, tensor};
 use ndarray::{Array1, Array2, Axis, s};
 use proptest::prelude::*;
 use rand::RngExt;
@@ -59,7 +57,7 @@ fn variance_agrees_with_the_exact_gp() {
     let (train, test) = (square(250, 4.0, 1), square(200, 4.4, 2));
     let expected = exact_variance(&train, &test);
     let found = feature_variance(&train, &test, 4096, 5);
-    let error = common::largest_difference(&found, &expected);
+    let error = crate::common::largest_difference(&found, &expected);
     assert!(error < 0.02, "the largest error of the variance is {error}");
     // The test is worth something only if some points are better known than others.
     let most = expected.iter().fold(0.0f64, |a, b| a.max(*b));
@@ -129,7 +127,7 @@ proptest! {
         for k in 0..whole.matrices() {
             let (expected, found) = (whole.matrix(k), merged.matrix(k));
             let scale = expected.iter().fold(0.0f64, |a, b| a.max(b.abs()));
-            let error = common::largest_difference(&found, &expected);
+            let error = crate::common::largest_difference(&found, &expected);
             prop_assert!(error <= 1e-9 * scale, "off by {}", error);
         }
     }
@@ -168,7 +166,7 @@ fn merging_refuses_what_does_not_fit() {
         let mut merged = base.clone();
         let error = merged.merge(&other).unwrap_err();
         assert!(matches!(error, Error::Merge(_)), "{error}");
-        common::assert_sentence(&error, cause);
+        crate::common::assert_sentence(&error, cause);
         assert_eq!(merged.packed(), base.packed(), "a refused merge changed the sum");
         assert_eq!(merged.rows(), base.rows());
     }
@@ -184,8 +182,9 @@ fn a_matrix_that_is_not_positive_definite_is_an_error() {
         Precision::from_packed(&packed, 3, 1, 9, Curvature::Gaussian, HASH, false).unwrap();
     let error = precision.finish(1.0).unwrap_err();
     assert!(matches!(error, Error::NotPositiveDefinite { pivot: 1, size: 3, .. }), "{error}");
-    common::assert_sentence(&error, "not positive definite");
-    let error = common::refused("the posterior", Posterior::finish(precision, 1.0, &device()));
+    crate::common::assert_sentence(&error, "not positive definite");
+    let error =
+        crate::common::refused("the posterior", Posterior::finish(precision, 1.0, &device()));
     assert!(matches!(error, Error::NotPositiveDefinite { .. }), "{error}");
 }
 

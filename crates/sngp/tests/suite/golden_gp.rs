@@ -1,9 +1,7 @@
 //! The Gaussian-process head against values computed straight from its definition: once in f64
 //! all the way, once through the f32 layers and the posterior on the device.
 
-mod common;
-
-use common::{assert_relative, device, golden, host_matrix, matrix, numbers, tensor};
+use crate::common::{assert_relative, device, golden, host_matrix, matrix, numbers, tensor};
 use ndarray::{Array2, ArrayView2, Axis};
 use serde_json::Value;
 use sngp::likelihood::{Bernoulli, LikelihoodFunction, Poisson};
@@ -55,7 +53,7 @@ fn assert_posterior(
     let first = matrix(&expected["precision_0"]);
     // An off-diagonal entry is a sum of both signs; it is measured against the whole matrix.
     let scale = first.iter().fold(0.0f64, |a, b| a.max(b.abs()));
-    let error = common::largest_difference(&precision.matrix(0), &first);
+    let error = crate::common::largest_difference(&precision.matrix(0), &first);
     assert!(error <= tolerance * scale, "precision_0 is off by {error}");
     assert_relative("variance", &variance, &matrix(&expected["variance"]), tolerance);
 
@@ -89,7 +87,7 @@ fn features_and_logits_of_the_f32_layers() {
                 (logits, host_matrix(output.logits), matrix(&case[logits])),
             ] {
                 let scale = (expected.mapv(|v| v * v).mean().unwrap()).sqrt();
-                let error = common::largest_difference(&found, &expected);
+                let error = crate::common::largest_difference(&found, &expected);
                 assert!(error <= SINGLE * scale, "{what} are off by {error} of {scale}");
             }
         }
@@ -151,7 +149,7 @@ fn moving_average_in_file_order() {
         }
         let known = matrix(&expected["precision"]);
         let scale = known.iter().fold(0.0f64, |a, b| a.max(b.abs()));
-        let error = common::largest_difference(&precision.matrix(0), &known);
+        let error = crate::common::largest_difference(&precision.matrix(0), &known);
         assert!(error <= EXACT * scale, "the moving average is off by {error}");
         assert!(precision.is_average());
     }
@@ -176,7 +174,7 @@ fn one_logit_likelihoods() {
     let quadrature = ones(Integration::Quadrature { points: 64 });
     assert_relative("quadrature", &quadrature, &known, EXACT);
     let mean_field = ones(Integration::default());
-    let error = common::largest_difference(&mean_field, &known);
+    let error = crate::common::largest_difference(&mean_field, &known);
     assert!(error > 1e-6 && error < 0.03, "the mean field is off by {error}");
 
     let rates =

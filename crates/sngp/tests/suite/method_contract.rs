@@ -1,14 +1,12 @@
 //! What every entry of a registry promises. A new entry is tested the moment its line is there.
 
-mod common;
-
 use std::collections::BTreeMap;
 
-use burn::tensor::{Tensor, TensorData};
-use common::{
+use crate::common::{
     assert_distribution, assert_sentence, contents, device, fit, largest_difference, small_methods,
     test_points, three_classes, tiny_config, two_classes,
 };
+use burn::tensor::{Tensor, TensorData};
 use ndarray::array;
 use sngp::Error;
 use sngp::backbone::{BACKBONES, ResFfn, backbone};
@@ -80,7 +78,11 @@ fn every_method_keeps_the_contract() {
             let loaded = Model::<ResFfn>::load(&path, &device()).unwrap();
             assert_eq!(loaded.predict(&points).unwrap(), prediction, "{what}: loading changed it");
             assert_eq!(loaded.config(), model.config(), "{what}");
-            assert_eq!(common::saved(&loaded), contents(&path), "{what}: saved again, it differs");
+            assert_eq!(
+                crate::common::saved(&loaded),
+                contents(&path),
+                "{what}: saved again, it differs"
+            );
 
             let reversed: Vec<usize> = (0..points.rows()).rev().collect();
             let whole = predict_in_batches(&model, &points, &reversed, points.rows());
@@ -90,10 +92,10 @@ fn every_method_keeps_the_contract() {
             let seven = predict_in_batches(&model, &points, &reversed, 7);
             assert_close(&what, &seven, &prediction);
 
-            common::assert_same_bytes(&what, &fit(&config, &data), &model);
+            crate::common::assert_same_bytes(&what, &fit(&config, &data), &model);
             let mut other = config.clone();
             other.seed += 1;
-            let other = common::saved(&fit(&other, &data));
+            let other = crate::common::saved(&fit(&other, &data));
             let tensors = "model.safetensors";
             // The exact GP draws nothing, so a seed changes nothing but its own entry.
             let random = !matches!(method, Method::ExactGp(_));
@@ -106,7 +108,7 @@ fn every_method_keeps_the_contract() {
                         assert_eq!(values.len(), points.rows(), "{what}, {score}");
                         assert!(values.iter().all(|v| v.is_finite()), "{what}, {score}");
                     }
-                    Err(error) => assert_sentence(&error, "use"),
+                    Err(error) => assert_sentence(&error, "this model"),
                 }
             }
             let default = method.recipe().score.evaluate(&prediction);
@@ -118,7 +120,7 @@ fn every_method_keeps_the_contract() {
 /// Enough training to learn blobs that a line separates.
 #[test]
 fn every_method_learns() {
-    let (data, test) = (two_classes(), common::blobs(2, 40, 77));
+    let (data, test) = (two_classes(), crate::common::blobs(2, 40, 77));
     let inputs = Table::new(test.0.view()).unwrap();
     for method in small_methods() {
         let mut config = tiny_config(method.clone());
@@ -198,7 +200,7 @@ fn every_likelihood_keeps_the_contract() {
         let loss = likelihood.loss(logits.clone(), &batch, log_noise).into_scalar::<f32>();
         assert!(loss.is_finite(), "{likelihood}: the loss is {loss}");
 
-        let logits = common::host_matrix(logits);
+        let logits = crate::common::host_matrix(logits);
         let variance = array![[0.1], [0.0], [3.0], [1.0]];
         for variance in [None, Some(variance.view())] {
             let predictive =
@@ -240,7 +242,7 @@ fn a_curvature_of_another_likelihood_is_refused() {
     assert_sentence(&error, "Poisson");
     let mut config = tiny_config(sngp::method::Sngp {});
     config.posterior.curvature = Some(Curvature::Bernoulli);
-    assert!(common::try_fit(&config, &two_classes()).is_err());
+    assert!(crate::common::try_fit(&config, &two_classes()).is_err());
 }
 
 #[test]
@@ -275,7 +277,7 @@ fn every_backbone_is_found_by_name() {
         assert_eq!(backbone(entry.name).unwrap().name, entry.name);
         assert!(!entry.summary.is_empty());
     }
-    let error = common::refused("an unknown backbone", backbone("no_such_backbone"));
+    let error = crate::common::refused("an unknown backbone", backbone("no_such_backbone"));
     assert_sentence(&error, "res_ffn");
 }
 

@@ -1,8 +1,8 @@
 //! DUQ's kernel and score against known values.
 
-mod common;
-
-use common::{cube, device, golden, host_matrix, largest_difference, matrix, numbers, tensor};
+use crate::common::{
+    cube, device, golden, host_matrix, largest_difference, matrix, numbers, tensor,
+};
 use sngp::nn::RbfCentroids;
 use sngp::predict::{Integration, Prediction, Predictive};
 use sngp::score::{KernelDistance, ScoreFunction};

@@ -1,12 +1,10 @@
 //! Operator norms against singular values computed by other code.
 
-mod common;
-
+use crate::common::{device, golden, matrix, numbers};
 use burn::module::Param;
 use burn::nn::PaddingConfig2d;
 use burn::nn::conv::Conv2d;
 use burn::tensor::{Tensor, TensorData};
-use common::{device, golden, matrix, numbers};
 use serde_json::Value;
 use sngp::nn::linear;
 use sngp::spectral::{Operator, singular_values};
@@ -68,7 +66,7 @@ fn a_convolution_is_not_its_reshaped_kernel() {
         let (layer, input) = convolution(case);
         let [outputs, rest @ ..] = layer.weight.dims();
         let kernel = numbers(&case["kernel"]);
-        let reshaped = common::true_norm(outputs, rest.iter().product(), &kernel);
+        let reshaped = crate::common::true_norm(outputs, rest.iter().product(), &kernel);
         let known = case["reshaped_sigma"].as_f64().unwrap();
         assert!((reshaped - known).abs() <= 1e-9 * known);
         // Where no two windows overlap (stride 2 under a 2 x 2 kernel) the two are one number.
@@ -95,7 +93,7 @@ fn the_operator_is_what_the_layer_computes() {
         let basis = Tensor::<2>::eye(size, &device()).reshape([size, 2, input[0], input[1]]);
         let images = layer.forward(basis);
         let outputs = images.dims()[1..].iter().product();
-        let norm = common::true_norm(size, outputs, &common::host(images));
+        let norm = crate::common::true_norm(size, outputs, &crate::common::host(images));
         let operator = Operator::convolution(&layer, input);
         assert_eq!(operator.outputs(), outputs);
         let found = operator.norm(ITERATIONS);

@@ -1,7 +1,5 @@
 //! What the integration tests share: tiny data, tiny networks, and ways to compare.
 
-#![allow(dead_code, reason = "every test file uses its own part")]
-
 use std::collections::BTreeMap;
 use std::path::Path;
 

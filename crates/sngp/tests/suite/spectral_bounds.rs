@@ -1,13 +1,13 @@
 //! Spectral normalization keeps its bounds while training, and does nothing it should not.
 
-mod common;
-
+use crate::common::{
+    device, host, host_matrix, normals, parameters, tensor, tiny_config, true_norm,
+};
 use burn::module::Module;
 use burn::nn::conv::{Conv2d, Conv2dConfig};
 use burn::nn::{Linear, LinearConfig, PaddingConfig2d};
 use burn::tensor::activation::relu;
 use burn::tensor::{Device, Tensor, TensorData};
-use common::{device, host, host_matrix, normals, parameters, tensor, tiny_config, true_norm};
 use serde::{Deserialize, Serialize};
 use sngp::backbone::{Backbone, ResFfn, ResFfnConfig};
 use sngp::data::{Inputs, Labelled, Targets};
@@ -35,7 +35,7 @@ fn trained(method: impl Into<Method>, epochs: usize, iterations: usize) -> Model
     config.training.epochs = epochs;
     config.training.learning_rate = 1e-2;
     config.spectral.iterations = iterations;
-    common::fit(&config, &common::two_classes())
+    crate::common::fit(&config, &crate::common::two_classes())
 }
 
 /// Under a constant learning rate a training of `k` epochs is the beginning of a longer one, so
@@ -71,8 +71,8 @@ fn without_normalization_the_same_training_leaves_the_bound() {
 fn the_first_estimate_is_right_to_one_percent() {
     for width in [16, 64, 128] {
         for seed in 0..5 {
-            let config = ResFfnConfig { width, depth: 4, ..common::tiny_backbone() };
-            let network = common::untrained(&config, seed);
+            let config = ResFfnConfig { width, depth: 4, ..crate::common::tiny_backbone() };
+            let network = crate::common::untrained(&config, seed);
             let bounds = SpectralConfig { dense_bound: 0.2, ..Default::default() };
             let (_, network) = SpectralNormalization::start(&bounds, network, seed).unwrap();
             for norm in block_norms(&network) {
@@ -85,7 +85,7 @@ fn the_first_estimate_is_right_to_one_percent() {
 
 #[test]
 fn a_weight_under_its_bound_is_left_alone() {
-    let network = common::untrained(&common::tiny_backbone(), 3);
+    let network = crate::common::untrained(&crate::common::tiny_backbone(), 3);
     let before = parameters(&network);
     let bounds = SpectralConfig { dense_bound: 50.0, ..Default::default() };
     let (state, mut network) = SpectralNormalization::start(&bounds, network, 1).unwrap();
@@ -112,10 +112,10 @@ fn a_zero_weight_stays_zero() {
 fn prediction_changes_nothing() {
     for method in [Method::from(Sngp {}), DnnSn {}.into(), Duq {}.into()] {
         let model = trained(method, 2, 1);
-        let before = common::saved(&model);
-        model.predict(&common::test_points()).unwrap();
+        let before = crate::common::saved(&model);
+        model.predict(&crate::common::test_points()).unwrap();
         model.inspect().unwrap();
-        assert_eq!(common::saved(&model), before);
+        assert_eq!(crate::common::saved(&model), before);
     }
 }
 
@@ -190,7 +190,7 @@ impl Inputs<Tensor<4>> for Images {
 
 fn images() -> Labelled<Tensor<4>> {
     let noise = normals(48, 49, 8);
-    let bright = |row: usize, pixel: usize| (pixel % 7 < 3) == (row % 2 == 0);
+    let bright = |row: usize, pixel: usize| (pixel % 7 < 3) == row.is_multiple_of(2);
     let pixels = noise.indexed_iter().map(|((row, pixel), noise)| {
         (if bright(row, pixel) { 1.0 } else { 0.0 }) + 0.2 * *noise as f32
     });
@@ -240,12 +240,12 @@ fn convolution_bounds_hold_after_every_epoch() {
 
 #[test]
 fn every_network_method_fits_convolutions() {
-    for method in common::small_methods() {
+    for method in crate::common::small_methods() {
         let mut config = convolutional(method.clone());
         config.training.epochs = 15;
         let model = fit_images(config);
         let prediction = model.predict(&*images().inputs).unwrap();
-        common::assert_distribution(method.name(), &prediction);
+        crate::common::assert_distribution(method.name(), &prediction);
         let labels = prediction.labels().unwrap();
         let right = labels.iter().enumerate().filter(|(row, label)| **label == row % 2).count();
         assert!(right >= 44, "{method}: {right} of 48");
@@ -283,11 +283,12 @@ fn the_report_tells_norms_bounds_and_gaps() {
 
 #[test]
 fn a_backbone_without_layers_to_normalize_is_refused() {
-    let empty = ResFfnConfig { depth: 0, ..common::tiny_backbone() };
+    let empty = ResFfnConfig { depth: 0, ..crate::common::tiny_backbone() };
     let estimator = Estimator::<ResFfn>::new(tiny_config(Sngp {}), empty);
-    let data = common::two_classes();
-    let error = common::refused("no layers", estimator.fit(&data, FitOptions::new(&device())));
-    common::assert_sentence(&error, "no layer for spectral normalization");
+    let data = crate::common::two_classes();
+    let error =
+        crate::common::refused("no layers", estimator.fit(&data, FitOptions::new(&device())));
+    crate::common::assert_sentence(&error, "no layer for spectral normalization");
 }
 
 #[test]

@@ -1,0 +1,15 @@
+//! The integration tests as one program: Burn is heavy to link, so it is done once.
+
+mod common;
+mod dropout_sampling;
+mod golden_duq;
+mod golden_exact_gp;
+mod golden_gp;
+mod golden_metrics;
+mod golden_spectral;
+mod method_contract;
+mod model_directory;
+mod posterior_against_exact_gp;
+mod properties;
+mod spectral_bounds;
+mod training;
