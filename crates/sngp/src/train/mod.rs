@@ -1,6 +1,6 @@
 //! Training on burn-train.
 //!
-//! One network is trained by [`fit_network`]: seeded shuffles and dropout, checkpoints it can
+//! One network is trained by `fit_network`: seeded shuffles and dropout, checkpoints it can
 //! resume from after a kill, early stopping, schedules, clipping and accumulation. Spectral
 //! normalization and DUQ's centroids take their turn right after each optimiser step.
 
