@@ -1,5 +1,6 @@
 //! The integration tests as one program: Burn is heavy to link, so it is done once.
 
+mod bad_data;
 mod common;
 mod dropout_sampling;
 mod golden_duq;
@@ -11,5 +12,6 @@ mod method_contract;
 mod model_directory;
 mod posterior_against_exact_gp;
 mod properties;
+mod resume;
 mod spectral_bounds;
 mod training;
