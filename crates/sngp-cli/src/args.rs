@@ -61,7 +61,7 @@ pub enum Command {
 }
 
 #[derive(Debug, ClapArgs)]
-#[command(after_help = "Example:\n  sngp demo --out /tmp/demo --seed 3")]
+#[command(after_help = "Example:\n  sngp demo --out first-look --seed 3")]
 pub struct Demo {
     /// Folder for the figure and the two models; replaced if an earlier demo wrote it
     #[arg(long, default_value = "demo", value_name = "FOLDER")]
