@@ -7,25 +7,17 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use common::{experiment, rows, run, sngp, text};
+use common::{SMALL, experiment, rows, run, sngp, text};
 
 /// Long enough to be interrupted in the middle, short enough to finish.
-const LONG: &str = "
-[backbone]
-depth = 2
-width = 16
-[model.gaussian_process.features]
-count = 64
-[model.exact_gp]
-length_scale = 0.2
-[model.training]
-epochs = 150
-";
+fn long() -> String {
+    SMALL.replace("epochs = 3", "epochs = 150")
+}
 
 fn bench(folder: &tempfile::TempDir, name: &str) -> Command {
     let mut command = sngp();
     command.args(["bench", "2d", "--methods", "sngp", "--json", "--config"]);
-    command.arg(experiment(folder, LONG)).arg("--out").arg(folder.path().join(name));
+    command.arg(experiment(folder, &long())).arg("--out").arg(folder.path().join(name));
     command.arg("--checkpoints").arg(folder.path().join(format!("{name}-runs")));
     command
 }

@@ -14,7 +14,7 @@ use crate::exact_gp::ExactGpClassifier;
 use crate::hash::hex;
 use crate::host;
 use crate::network::{Network, NetworkPlan};
-use crate::nn::{Head, HeadConfig};
+use crate::nn::HeadConfig;
 use crate::posterior::{Accumulation, FeatureMapHash, Posterior, Precision};
 use crate::seed::{Purpose, derive};
 use crate::train::{Checkpoints, FitNetwork, Interrupter, Observer, Silent, batches, fit_network};
@@ -287,10 +287,9 @@ pub(super) fn accumulate<B: Backbone>(
     device: &Device,
 ) -> Result<Precision> {
     for rows in batches(inputs.rows(), EVALUATION_BATCH) {
-        let hidden = network.backbone.forward(inputs.batch(&rows, device), &mut Pass::evaluate());
-        if let Head::GaussianProcess(gp) = &network.head {
-            let output = gp.forward(hidden);
-            let (features, logits) = (host::matrix(output.features), host::matrix(output.logits));
+        let output = network.forward(inputs.batch(&rows, device), &mut Pass::evaluate());
+        if let Some(features) = output.features {
+            let (features, logits) = (host::matrix(features), host::matrix(output.logits));
             precision.add(features.view(), logits.view())?;
         }
     }
