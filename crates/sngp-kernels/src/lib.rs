@@ -9,8 +9,26 @@
 //! Results do not depend on the number of threads: work is cut into pieces of a fixed size.
 #![warn(missing_docs)]
 
+mod activation;
+mod array;
+mod attention;
+mod conv;
 mod device;
-mod random_features;
+mod elementary;
+mod gemm;
+mod lanes;
+mod normalization;
+mod op;
+mod ops;
+mod parallel;
+mod pool;
+mod prepared;
+mod reduce;
+mod scratch;
+mod simd;
+mod softmax;
 mod trigonometry;
 
-pub use random_features::{random_features, random_features_reference};
+pub use activation::Activation;
+pub use ops::*;
+pub use prepared::Prepared;

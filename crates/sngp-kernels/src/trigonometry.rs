@@ -1,31 +1,43 @@
 //! Sine and cosine of many numbers at once.
 
+use rayon::prelude::*;
+
 /// Beyond this the reduction of the fast path loses digits, and f64 takes over.
 const REDUCIBLE: f32 = 8192.0;
 
+/// Rows of one piece of work.
+const ROWS: usize = 16;
+
+/// Elements below which another thread costs more than it saves.
+const WORTH_A_THREAD: usize = 1 << 14;
+
 /// Replaces each `x` by `scale * cos(x + phase)`, and writes `scale * sin(x + phase)` where
-/// asked for. Phases repeat with every row.
-pub(crate) fn scaled_cosine(
-    values: &mut [f32],
-    sines: Option<&mut [f32]>,
-    phases: &[f32],
-    scale: f32,
-) {
-    match sines {
-        Some(sines) => {
-            let rows = values.chunks_exact_mut(phases.len());
-            for (row, sines) in rows.zip(sines.chunks_exact_mut(phases.len())) {
-                add(row, phases);
-                row_sin_cos(row, sines, scale);
-            }
+/// `sines` has room for it. Phases repeat with every row.
+pub(crate) fn scaled_cosine(values: &mut [f32], sines: &mut [f32], phases: &[f32], scale: f32) {
+    let columns = phases.len();
+    if values.is_empty() {
+        return;
+    }
+    let piece = |values: &mut [f32], sines: Option<&mut [f32]>| {
+        let mut unwanted = vec![0.0; if sines.is_some() { 0 } else { columns }];
+        let mut sines = sines.map(|sines| sines.chunks_exact_mut(columns));
+        for row in values.chunks_exact_mut(columns) {
+            add(row, phases);
+            let sines = sines.as_mut().and_then(Iterator::next).unwrap_or(&mut unwanted);
+            row_sin_cos(row, sines, scale);
         }
-        None => {
-            let mut sines = vec![0.0; phases.len()];
-            for row in values.chunks_exact_mut(phases.len()) {
-                add(row, phases);
-                row_sin_cos(row, &mut sines, scale);
-            }
+    };
+    let small = values.len() < 2 * WORTH_A_THREAD;
+    match (small, sines.is_empty()) {
+        (true, true) => piece(values, None),
+        (true, false) => piece(values, Some(sines)),
+        (false, true) => {
+            values.par_chunks_mut(ROWS * columns).for_each(|values| piece(values, None));
         }
+        (false, false) => values
+            .par_chunks_mut(ROWS * columns)
+            .zip(sines.par_chunks_mut(ROWS * columns))
+            .for_each(|(values, sines)| piece(values, Some(sines))),
     }
 }
 

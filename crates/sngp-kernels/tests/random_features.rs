@@ -2,9 +2,13 @@
 
 use burn::tensor::{Device, Tensor, TensorData};
 use proptest::prelude::*;
-use sngp_kernels::{random_features, random_features_reference};
+use sngp_kernels::{Prepared, random_features_reference};
 
 type Kernel = fn(Tensor<2>, Tensor<2>, Tensor<1>, f64) -> Tensor<2>;
+
+fn random_features(input: Tensor<2>, weight: Tensor<2>, bias: Tensor<1>, scale: f64) -> Tensor<2> {
+    sngp_kernels::random_features(input, weight, bias, scale, &Prepared::default())
+}
 
 /// A deterministic filling with numbers of about the given size.
 fn filled<const D: usize>(shape: [usize; D], size: f32, device: &Device) -> Tensor<D> {

@@ -14,3 +14,11 @@ pub(crate) fn matrix(tensor: Tensor<2>) -> Array2<f64> {
     let values = vector(tensor);
     Array2::from_shape_fn((rows, columns), |(i, j)| values[i * columns + j])
 }
+
+/// A matrix on the host in the device's own precision.
+pub(crate) fn matrix_f32(tensor: Tensor<2>) -> Array2<f32> {
+    let shape = tensor.dims();
+    let data = tensor.into_data();
+    let values = data.try_to_vec::<f32>().unwrap_or_else(|_| data.iter::<f32>().collect());
+    Array2::from_shape_vec(shape, values).expect("a tensor has as many values as its shape says")
+}

@@ -8,10 +8,12 @@
 mod batch;
 mod registry;
 mod res_ffn;
+mod wide_resnet;
 
 pub use batch::Batch;
 pub use registry::{BACKBONES, BackboneEntry, backbone};
 pub use res_ffn::{ResFfn, ResFfnConfig};
+pub use wide_resnet::{WideResNet, WideResNetConfig};
 
 use burn::module::{Module, ModuleDisplay};
 use burn::tensor::{Device, Tensor};

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use burn::tensor::Device;
 
-use super::{Backbone, ResFfn};
+use super::{Backbone, ResFfn, WideResNet};
 use crate::model::{AnyModel, Model};
 use crate::{Error, Result};
 
@@ -19,8 +19,10 @@ pub struct BackboneEntry {
 }
 
 /// The backbones, one line each.
-pub static BACKBONES: &[BackboneEntry] =
-    &[entry::<ResFfn>("residual feed-forward network for vectors, any depth and width")];
+pub static BACKBONES: &[BackboneEntry] = &[
+    entry::<ResFfn>("residual feed-forward network for vectors, any depth and width"),
+    entry::<WideResNet>("wide residual network for images, any depth and width"),
+];
 
 const fn entry<B: Backbone>(summary: &'static str) -> BackboneEntry {
     BackboneEntry { name: B::NAME, summary, load: load::<B> }

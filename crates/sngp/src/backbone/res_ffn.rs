@@ -2,12 +2,12 @@
 
 use burn::module::Module;
 use burn::nn::{Linear, LinearConfig};
-use burn::tensor::activation::relu;
 use burn::tensor::{Device, Tensor};
 use serde::{Deserialize, Serialize};
+use sngp_kernels::Activation;
 
 use super::Backbone;
-use crate::nn::Dropout;
+use crate::nn::{Dropout, dense};
 use crate::spectral::{SpectralLayer, Stage};
 use crate::{Error, Pass, Result};
 
@@ -84,9 +84,14 @@ impl Backbone for ResFfn {
     }
 
     fn forward(&self, batch: Tensor<2>, pass: &mut Pass) -> Tensor<2> {
-        self.blocks.iter().fold(self.lift.forward(batch), |hidden, block| {
-            let residual = relu(block.forward(hidden.clone()));
-            hidden + self.dropout.forward(residual, pass)
+        let lifted = dense(&self.lift, batch, Activation::Identity, None);
+        self.blocks.iter().fold(lifted, |hidden, block| {
+            if self.dropout.is_active(pass) {
+                let residual = dense(block, hidden.clone(), Activation::Relu, None);
+                hidden + self.dropout.forward(residual, pass)
+            } else {
+                dense(block, hidden.clone(), Activation::Relu, Some(hidden))
+            }
         })
     }
 

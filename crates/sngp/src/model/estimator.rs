@@ -289,7 +289,7 @@ pub(super) fn accumulate<B: Backbone>(
     for rows in batches(inputs.rows(), EVALUATION_BATCH) {
         let output = network.forward(inputs.batch(&rows, device), &mut Pass::evaluate());
         if let Some(features) = output.features {
-            let (features, logits) = (host::matrix(features), host::matrix(output.logits));
+            let (features, logits) = (host::matrix_f32(features), host::matrix(output.logits));
             precision.add(features.view(), logits.view())?;
         }
     }

@@ -10,7 +10,7 @@ use crate::data::Inputs;
 use crate::exact_gp::ExactGpClassifier;
 use crate::likelihood::{Bernoulli, Likelihood, LikelihoodFunction};
 use crate::network::Network;
-use crate::nn::Head;
+use crate::nn::{GaussianProcess, Head};
 use crate::posterior::{Posterior, Precision};
 use crate::predict::Prediction;
 use crate::train::batches;
@@ -40,6 +40,75 @@ pub(super) struct Member<B: Backbone> {
 }
 
 impl<B: Backbone> Model<B> {
+    /// A model around a network that was trained elsewhere: with a Gaussian-process head, its
+    /// posterior is accumulated in one pass over `inputs`. `labels` names the classes; it is empty
+    /// for regression.
+    ///
+    /// ```
+    /// use burn::tensor::Device;
+    /// use ndarray::array;
+    /// use sngp::backbone::{ResFfn, ResFfnConfig};
+    /// use sngp::data::Table;
+    /// use sngp::model::{Model, ModelConfig};
+    /// use sngp::NetworkPlan;
+    /// use sngp::nn::{GaussianProcessConfig, HeadConfig};
+    ///
+    /// let (device, backbone) = (Device::flex(), ResFfnConfig { depth: 2, ..Default::default() });
+    /// let plan = NetworkPlan::<ResFfn> {
+    ///     backbone: &backbone,
+    ///     head: HeadConfig::GaussianProcess(GaussianProcessConfig::default()),
+    ///     spectral: None,
+    ///     outputs: 2,
+    ///     log_noise: None,
+    ///     seed: 1,
+    /// };
+    /// let network = plan.build(&device)?;
+    /// let seen = Table::new(array![[0.0, 0.0], [1.0, 1.0]].view())?;
+    /// let labels = vec!["no".to_string(), "yes".to_string()];
+    /// let model =
+    ///     Model::from_network(ModelConfig::default(), backbone, network, labels, &seen, &device)?;
+    /// assert!(model.predict(&seen)?.variance.is_some());
+    /// # Ok::<(), sngp::Error>(())
+    /// ```
+    pub fn from_network(
+        config: ModelConfig,
+        backbone: B::Config,
+        network: Network<B>,
+        labels: Vec<String>,
+        inputs: &dyn Inputs<B::Batch>,
+        device: &Device,
+    ) -> Result<Self> {
+        let members = config.method.recipe().members;
+        if members != 1 {
+            return Err(Error::config("members", members, "a model of one network has one"));
+        }
+        let outputs = network.head.outputs();
+        let classes = config.likelihood.classes(outputs);
+        if labels.len() != classes {
+            return Err(Error::shape("names of the classes", classes, labels.len()));
+        }
+        let mut model = Self {
+            config,
+            backbone,
+            labels,
+            outputs,
+            device: device.clone(),
+            fitted: Fitted::Networks(Vec::new()),
+        };
+        let posterior = match &network.head {
+            Head::GaussianProcess(gp) => {
+                let precision = model.accumulate_member(&network, gp, inputs)?;
+                let noise = network.log_noise_value();
+                let ridge =
+                    model.config.posterior.ridge * model.config.likelihood.ridge_factor(noise);
+                Some(Posterior::finish(precision, ridge, device)?)
+            }
+            _ => None,
+        };
+        model.fitted = Fitted::Networks(vec![Member { network, posterior }]);
+        Ok(model)
+    }
+
     /// The configuration it was fitted with.
     pub fn config(&self) -> &ModelConfig {
         &self.config
@@ -80,12 +149,21 @@ impl<B: Backbone> Model<B> {
             let Head::GaussianProcess(gp) = &network.head else {
                 return Err(Error::Unsupported("only a Gaussian process accumulates".to_string()));
             };
-            let curvature = self.config.likelihood.curvature(self.config.posterior.curvature)?;
-            let hash = network.feature_map_hash(&self.backbone);
-            let empty = Precision::new(gp.features().count(), self.outputs, curvature, hash);
-            accumulate(network, empty, inputs, &self.device)
+            self.accumulate_member(network, gp, inputs)
         });
         parts.collect()
+    }
+
+    fn accumulate_member(
+        &self,
+        network: &Network<B>,
+        gp: &GaussianProcess,
+        inputs: &dyn Inputs<B::Batch>,
+    ) -> Result<Precision> {
+        let curvature = self.config.likelihood.curvature(self.config.posterior.curvature)?;
+        let hash = network.feature_map_hash(&self.backbone);
+        let empty = Precision::new(gp.features().count(), self.outputs, curvature, hash);
+        accumulate(network, empty, inputs, &self.device)
     }
 
     /// The same model with other precisions, e.g. merged ones, one for each network. They have to

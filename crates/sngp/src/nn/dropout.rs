@@ -1,7 +1,7 @@
 //! Dropout that can be left on at prediction time.
 
 use burn::module::Module;
-use burn::tensor::{Tensor, TensorData};
+use burn::tensor::{Device, Tensor, TensorData};
 use rand::RngExt;
 
 use crate::pass::{Mode, Pass};
@@ -22,35 +22,51 @@ impl Dropout {
         Self { rate }
     }
 
+    /// Whether it does anything in a pass; where not, layers around it can be fused.
+    pub fn is_active(&self, pass: &Pass) -> bool {
+        self.rate > 0.0 && pass.mode() != Mode::Evaluate
+    }
+
     /// Applies the layer.
     ///
     /// # Shapes
     /// - input and output: `[rows, ..]`
     pub fn forward<const D: usize>(&self, input: Tensor<D>, pass: &mut Pass) -> Tensor<D> {
-        let mode = pass.mode();
-        let Some(noise) = pass.noise() else { return input };
-        if self.rate <= 0.0 {
-            return input;
+        match self.mask(input.dims(), &input.device(), pass) {
+            Some(mask) => input * mask,
+            None => input,
         }
-        let mut shape = input.dims();
-        if mode == Mode::Sample {
+    }
+
+    /// The factors of a pass, 0 or `1 / (1 - rate)`; `None` where it does nothing. In a sampled
+    /// pass the first dimension is one.
+    pub fn mask<const D: usize>(
+        &self,
+        shape: [usize; D],
+        device: &Device,
+        pass: &mut Pass,
+    ) -> Option<Tensor<D>> {
+        if !self.is_active(pass) {
+            return None;
+        }
+        let mut shape = shape;
+        if pass.mode() == Mode::Sample {
             shape[0] = 1;
         }
+        let noise = pass.noise()?;
         let keep = (1.0 / (1.0 - self.rate)) as f32;
         // Comparing raw 32-bit draws is exact and several times cheaper than drawing floats.
         let threshold = (self.rate * f64::from(u32::MAX)) as u32;
         let mask: Vec<f32> = (0..shape.iter().product())
             .map(|_| if noise.random::<u32>() < threshold { 0.0 } else { keep })
             .collect();
-        let mask = Tensor::from_data(TensorData::new(mask, shape), &input.device());
-        input * mask
+        Some(Tensor::from_data(TensorData::new(mask, shape), device))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use burn::tensor::Device;
 
     fn apply(pass: &mut Pass) -> Vec<f32> {
         let input = Tensor::<2>::ones([50, 40], &Device::flex());

@@ -7,6 +7,7 @@ use ndarray::{Array2, ArrayView2};
 use rand::RngExt;
 use rand_distr::StandardNormal;
 use serde::{Deserialize, Serialize};
+use sngp_kernels::Prepared;
 
 use super::dense::matrix;
 use crate::seed::{Purpose, Rng, stream};
@@ -73,6 +74,8 @@ pub struct RandomFeatures {
     weight: Param<Tensor<2>>,
     bias: Param<Tensor<1>>,
     length_scale: f64,
+    #[module(skip)]
+    prepared: Prepared,
 }
 
 impl RandomFeaturesConfig {
@@ -135,6 +138,7 @@ impl RandomFeatures {
             weight: frozen(matrix(weight, device)),
             bias: frozen(Tensor::from_data(TensorData::from(bias), device)),
             length_scale,
+            prepared: Prepared::default(),
         })
     }
 
@@ -168,9 +172,13 @@ impl RandomFeatures {
             Some(projection) => input.matmul(projection.val()),
             None => input,
         };
-        let input = input / self.length_scale.sqrt();
+        let input = match self.length_scale {
+            1.0 => input,
+            length_scale => input / length_scale.sqrt(),
+        };
         let scale = (2.0 / self.count() as f64).sqrt();
-        sngp_kernels::random_features(input, self.weight.val(), self.bias.val(), scale)
+        let (weight, bias) = (self.weight.val(), self.bias.val());
+        sngp_kernels::random_features(input, weight, bias, scale, &self.prepared)
     }
 
     /// The number of features `D`.

@@ -6,6 +6,7 @@ use ndarray::ArrayView2;
 use rand::RngExt;
 use rand_distr::StandardNormal;
 use serde::{Deserialize, Serialize};
+use sngp_kernels::{Activation, Prepared};
 
 use super::dense::matrix;
 use super::features::{RandomFeatures, RandomFeaturesConfig};
@@ -43,6 +44,8 @@ pub struct GaussianProcess {
     beta: Param<Tensor<2>>,
     bias: Option<Param<Tensor<1>>>,
     feature_gain: f64,
+    #[module(skip)]
+    prepared: Prepared,
 }
 
 /// What a [`GaussianProcess`] layer gives for a batch.
@@ -82,6 +85,7 @@ impl GaussianProcessConfig {
             beta: Param::from_tensor(beta),
             bias: self.bias.then(|| Param::from_tensor(Tensor::zeros([outputs], device))),
             feature_gain: self.feature_gain,
+            prepared: Prepared::default(),
         })
     }
 }
@@ -118,6 +122,7 @@ impl GaussianProcess {
             beta: Param::from_tensor(matrix(beta, &device)),
             bias: bias.map(|bias| Param::from_data(TensorData::from(bias), &device)),
             feature_gain: 1.0,
+            prepared: Prepared::default(),
         })
     }
 
@@ -133,10 +138,18 @@ impl GaussianProcess {
     /// - hidden: `[rows, inputs]`
     pub fn forward(&self, hidden: Tensor<2>) -> GpOutput {
         let features = self.features.forward(hidden);
-        let mut logits = features.clone().matmul(self.beta.val()) * self.feature_gain;
-        if let Some(bias) = &self.bias {
-            logits = logits + bias.val().unsqueeze();
-        }
+        let scaled = match self.feature_gain {
+            1.0 => features.clone(),
+            gain => features.clone() * gain,
+        };
+        let logits = sngp_kernels::linear(
+            scaled,
+            self.beta.val(),
+            self.bias.as_ref().map(Param::val),
+            Activation::Identity,
+            None,
+            Some(&self.prepared),
+        );
         GpOutput { logits, features }
     }
 

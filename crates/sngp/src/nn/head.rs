@@ -5,7 +5,9 @@ use burn::nn::{Linear, LinearConfig};
 use burn::tensor::{Device, Tensor};
 use serde::{Deserialize, Serialize};
 
-use super::{GaussianProcess, GaussianProcessConfig, RbfCentroids, RbfCentroidsConfig};
+use super::{
+    Activation, GaussianProcess, GaussianProcessConfig, RbfCentroids, RbfCentroidsConfig, dense,
+};
 use crate::Result;
 
 /// Which output layer, and its options.
@@ -57,13 +59,25 @@ impl HeadConfig {
 }
 
 impl Head {
+    /// The number of logits.
+    pub fn outputs(&self) -> usize {
+        match self {
+            Self::Dense(linear) => linear.weight.dims()[1],
+            Self::GaussianProcess(gp) => gp.outputs(),
+            Self::RbfCentroids(rbf) => rbf.centroids().dims()[0],
+        }
+    }
+
     /// Applies the layer.
     ///
     /// # Shapes
     /// - hidden: `[rows, inputs]`
     pub fn forward(&self, hidden: Tensor<2>) -> HeadOutput {
         match self {
-            Self::Dense(linear) => HeadOutput { logits: linear.forward(hidden), features: None },
+            Self::Dense(linear) => HeadOutput {
+                logits: dense(linear, hidden, Activation::Identity, None),
+                features: None,
+            },
             Self::GaussianProcess(gp) => {
                 let output = gp.forward(hidden);
                 HeadOutput { logits: output.logits, features: Some(output.features) }

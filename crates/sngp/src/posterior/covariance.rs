@@ -1,8 +1,8 @@
 //! The finished covariance as a triangular factor.
 
 use burn::tensor::{Device, Tensor, TensorData};
-use faer::linalg::triangular_solve::solve_lower_triangular_in_place;
-use faer::{Mat, Par};
+use faer::linalg::triangular_inverse::invert_lower_triangular;
+use faer::{Mat, MatRef, Par, Scale};
 use ndarray::{Array2, ArrayView2};
 
 use crate::linalg::{cholesky, row_major};
@@ -19,19 +19,17 @@ pub struct Covariance {
 
 impl Covariance {
     /// The factor of one precision matrix (its lower triangle) under a ridge.
-    pub(super) fn factor(sum: &Mat<f64>, ridge: f64) -> Result<Mat<f64>> {
+    pub(super) fn factor(sum: MatRef<'_, f64>, ridge: f64) -> Result<Mat<f64>> {
         let n = sum.nrows();
-        let mut regularized = sum.clone();
+        let mut regularized = sum.to_owned();
         for i in 0..n {
             regularized[(i, i)] += ridge;
         }
         let hint = "accumulate it in f64 from finite features, or raise the ridge";
         let root = cholesky(regularized, "the posterior precision", hint, Par::rayon(0))?;
         let mut factor = Mat::<f64>::zeros(n, n);
-        for i in 0..n {
-            factor[(i, i)] = ridge.sqrt();
-        }
-        solve_lower_triangular_in_place(root.as_ref(), factor.as_mut(), Par::rayon(0));
+        invert_lower_triangular(factor.as_mut(), root.as_ref(), Par::rayon(0));
+        factor *= Scale(ridge.sqrt());
         Ok(factor)
     }
 
@@ -83,14 +81,4 @@ impl Covariance {
     pub fn matrices(&self) -> usize {
         self.factors.len()
     }
-}
-
-/// Variances `[rows, matrices]` on a device, from [`Covariance::to_device`]'s factors.
-pub(super) fn device_variance(features: &Tensor<2>, factors: &Tensor<3>) -> Tensor<2> {
-    let [matrices, n, _] = factors.dims();
-    let columns = (0..matrices).map(|k| {
-        let factor = factors.clone().slice_dim(0, k..k + 1).reshape([n, n]);
-        features.clone().matmul(factor).square().sum_dim(1)
-    });
-    Tensor::cat(columns.collect(), 1)
 }

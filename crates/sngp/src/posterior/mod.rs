@@ -15,9 +15,10 @@ pub use accumulation::{Accumulation, PosteriorConfig};
 pub use covariance::Covariance;
 pub use curvature::Curvature;
 pub use health::Health;
-pub use precision::{FeatureMapHash, Precision};
+pub use precision::{FeatureMapHash, FeatureValue, Precision};
 
 use burn::tensor::{Device, Tensor};
+use sngp_kernels::Prepared;
 
 /// A finished posterior on a device: the sum it came from and the factors that predict.
 #[derive(Clone, Debug)]
@@ -25,23 +26,24 @@ pub struct Posterior {
     precision: Precision,
     ridge: f64,
     factors: Tensor<3>,
+    prepared: Prepared,
 }
 
 impl Posterior {
     /// Adds the ridge, factorizes in f64 and casts only the finished factors down.
     pub fn finish(precision: Precision, ridge: f64, device: &Device) -> crate::Result<Self> {
         let factors = precision.finish(ridge)?.to_device(device);
-        Ok(Self { precision, ridge, factors })
+        Ok(Self::restore(precision, ridge, factors))
     }
 
     /// A saved posterior, with the factors it was saved with.
     pub(crate) fn restore(precision: Precision, ridge: f64, factors: Tensor<3>) -> Self {
-        Self { precision, ridge, factors }
+        Self { precision, ridge, factors, prepared: Prepared::default() }
     }
 
     /// Variances `[rows, matrices]` of features `[rows, D]`.
     pub fn variance(&self, features: &Tensor<2>) -> Tensor<2> {
-        covariance::device_variance(features, &self.factors)
+        sngp_kernels::variance(features.clone(), self.factors.clone(), &self.prepared)
     }
 
     /// The accumulated precision, kept for merging and updating.

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use faer::linalg::matmul::triangular::{BlockStructure, matmul};
-use faer::{Accum, Mat, Par};
+use faer::{Accum, Mat, MatMut, MatRef, Par};
 use ndarray::{Array2, ArrayView2, Axis};
 
 use super::Curvature;
@@ -41,8 +41,9 @@ impl fmt::Display for FeatureMapHash {
 /// ```
 #[derive(Clone, Debug)]
 pub struct Precision {
-    /// Lower triangles; what stands above the diagonal is not read.
-    sums: Vec<Mat<f64>>,
+    /// Lower triangles, column by column; what stands above the diagonal is not read.
+    sums: Vec<Vec<f64>>,
+    dimension: usize,
     rows: u64,
     curvature: Curvature,
     hash: FeatureMapHash,
@@ -58,14 +59,15 @@ impl Precision {
         curvature: Curvature,
         hash: FeatureMapHash,
     ) -> Self {
-        let sums = vec![Mat::zeros(dimension, dimension); curvature.matrices(outputs).max(1)];
-        Self { sums, rows: 0, curvature, hash, averaged: false }
+        let sums = vec![vec![0.0; dimension * dimension]; curvature.matrices(outputs).max(1)];
+        Self { sums, dimension, rows: 0, curvature, hash, averaged: false }
     }
 
-    /// Adds a batch: its features `[rows, dimension]` and mean logits `[rows, outputs]`.
-    pub fn add(
+    /// Adds a batch: its features `[rows, dimension]` and mean logits `[rows, outputs]`. The
+    /// product of f32 features is taken in f32, a batch at a time; the sum is f64 in any case.
+    pub fn add<F: FeatureValue>(
         &mut self,
-        features: ArrayView2<'_, f64>,
+        features: ArrayView2<'_, F>,
         logits: ArrayView2<'_, f64>,
     ) -> Result<()> {
         let weights = self.curvature.weights(logits)?;
@@ -73,9 +75,9 @@ impl Precision {
     }
 
     /// `P <- m P + (1 - m) (N / B) sum_batch w phi phi^T`, with `N = total_rows`.
-    pub fn average(
+    pub fn average<F: FeatureValue>(
         &mut self,
-        features: ArrayView2<'_, f64>,
+        features: ArrayView2<'_, F>,
         logits: ArrayView2<'_, f64>,
         momentum: f64,
         total_rows: usize,
@@ -84,8 +86,8 @@ impl Precision {
         let weights = self.curvature.weights(logits)?;
         // A batch that is refused must not have decayed the sum.
         self.check(features, weights.view())?;
-        for sum in &mut self.sums {
-            *sum *= faer::Scale(momentum);
+        for sum in self.sums.iter_mut().flatten() {
+            *sum *= momentum;
         }
         let scale = (1.0 - momentum) * total_rows as f64 / features.nrows().max(1) as f64;
         self.averaged = true;
@@ -93,7 +95,11 @@ impl Precision {
     }
 
     /// Refuses features and weights of another shape and values that are no numbers.
-    fn check(&self, features: ArrayView2<'_, f64>, weights: ArrayView2<'_, f64>) -> Result<()> {
+    fn check<F: FeatureValue>(
+        &self,
+        features: ArrayView2<'_, F>,
+        weights: ArrayView2<'_, f64>,
+    ) -> Result<()> {
         if features.ncols() != self.dimension() {
             return Err(Error::shape("features", self.dimension(), features.ncols()));
         }
@@ -104,10 +110,10 @@ impl Precision {
                 format!("{} x {}", weights.nrows(), weights.ncols()),
             ));
         }
-        if let Some(row) = features
-            .axis_iter(Axis(0))
-            .zip(weights.axis_iter(Axis(0)))
-            .position(|(f, w)| !(f.iter().chain(w).all(|v| v.is_finite())))
+        if let Some(row) =
+            features.axis_iter(Axis(0)).zip(weights.axis_iter(Axis(0))).position(|(f, w)| {
+                !(f.iter().all(|&v| v.into().is_finite()) && w.iter().all(|v| v.is_finite()))
+            })
         {
             return Err(Error::Data(format!(
                 "row {row} of the batch has a non-finite feature or logit; \
@@ -117,28 +123,17 @@ impl Precision {
         Ok(())
     }
 
-    fn add_weighted(
+    fn add_weighted<F: FeatureValue>(
         &mut self,
-        features: ArrayView2<'_, f64>,
+        features: ArrayView2<'_, F>,
         weights: ArrayView2<'_, f64>,
         scale: f64,
     ) -> Result<()> {
         self.check(features, weights)?;
         for (sum, weight) in self.sums.iter_mut().zip(weights.axis_iter(Axis(1))) {
-            let roots = weight.mapv(|w| (w * scale).sqrt()).insert_axis(Axis(1));
+            let roots = weight.mapv(|w| F::from_f64((w * scale).sqrt())).insert_axis(Axis(1));
             let scaled = (&features * &roots).as_standard_layout().into_owned();
-            let scaled = row_major(&scaled);
-            matmul(
-                sum.as_mut(),
-                BlockStructure::TriangularLower,
-                Accum::Add,
-                scaled.transpose(),
-                BlockStructure::Rectangular,
-                scaled,
-                BlockStructure::Rectangular,
-                1.0,
-                Par::rayon(0),
-            );
+            F::add_square(sum, &scaled);
         }
         self.rows += features.nrows() as u64;
         Ok(())
@@ -178,7 +173,7 @@ impl Precision {
             let message = "a moving average is not a part of a sum; use final_pass for shards";
             return Err(Error::Merge(message.to_string()));
         }
-        for (sum, part) in self.sums.iter_mut().zip(&other.sums) {
+        for (sum, part) in self.sums.iter_mut().flatten().zip(other.sums.iter().flatten()) {
             *sum += part;
         }
         self.rows += other.rows;
@@ -188,13 +183,13 @@ impl Precision {
     /// Adds the ridge and factorizes: `S_k = s (s I + P_k)^-1`.
     pub fn finish(&self, ridge: f64) -> Result<Covariance> {
         check_ridge(ridge)?;
-        let factors = self.sums.iter().map(|sum| Covariance::factor(sum, ridge));
+        let factors = (0..self.matrices()).map(|k| Covariance::factor(self.view(k), ridge));
         Covariance::from_factors(factors.collect::<Result<_>>()?)
     }
 
     /// `s I + P_k`, symmetric, for matrix `k`.
     pub(super) fn with_ridge(&self, k: usize, ridge: f64) -> Mat<f64> {
-        let sum = &self.sums[k];
+        let sum = self.view(k);
         Mat::from_fn(sum.nrows(), sum.nrows(), |i, j| {
             sum[(i.max(j), i.min(j))] + if i == j { ridge } else { 0.0 }
         })
@@ -202,14 +197,19 @@ impl Precision {
 
     /// The matrix `P_k`, symmetric.
     pub fn matrix(&self, k: usize) -> Array2<f64> {
-        let sum = &self.sums[k];
+        let sum = self.view(k);
         let n = sum.nrows();
         Array2::from_shape_fn((n, n), |(i, j)| sum[(i.max(j), i.min(j))])
     }
 
+    /// The lower triangle of `P_k`.
+    fn view(&self, k: usize) -> MatRef<'_, f64> {
+        MatRef::from_column_major_slice(&self.sums[k], self.dimension, self.dimension)
+    }
+
     /// The number of features.
     pub fn dimension(&self) -> usize {
-        self.sums[0].nrows()
+        self.dimension
     }
 
     /// The number of matrices: one, or one a class.
@@ -239,11 +239,12 @@ impl Precision {
 
     /// The lower triangles row by row, matrix after matrix: the saved form.
     pub fn packed(&self) -> Vec<f64> {
-        let n = self.dimension();
-        let lower = |sum: &Mat<f64>| -> Vec<f64> {
-            (0..n).flat_map(|i| (0..=i).map(move |j| (i, j))).map(|at| sum[at]).collect()
+        let n = self.dimension;
+        let lower = |k: usize| {
+            let sum = self.view(k);
+            (0..n).flat_map(move |i| (0..=i).map(move |j| sum[(i, j)]))
         };
-        self.sums.iter().flat_map(lower).collect()
+        (0..self.matrices()).flat_map(lower).collect()
     }
 
     /// Restores a sum from its saved form.
@@ -263,14 +264,58 @@ impl Precision {
         if packed.iter().any(|value| !value.is_finite()) {
             return Err(Error::Data("the saved precision has a non-finite entry".to_string()));
         }
-        let sums = packed
-            .chunks(size)
-            .map(|lower| {
-                Mat::from_fn(dimension, dimension, |i, j| {
-                    if j <= i { lower[i * (i + 1) / 2 + j] } else { 0.0 }
-                })
-            })
-            .collect();
-        Ok(Self { sums, rows, curvature, hash, averaged })
+        let square = |lower: &[f64]| {
+            let mut sum = vec![0.0; dimension * dimension];
+            for i in 0..dimension {
+                for j in 0..=i {
+                    sum[j * dimension + i] = lower[i * (i + 1) / 2 + j];
+                }
+            }
+            sum
+        };
+        let sums = packed.chunks(size).map(square).collect();
+        Ok(Self { sums, dimension, rows, curvature, hash, averaged })
+    }
+}
+
+/// What features come as: f32 from a device, f64 from one's own computation.
+pub trait FeatureValue: ndarray::LinalgScalar + Into<f64> {
+    #[doc(hidden)]
+    fn from_f64(value: f64) -> Self;
+
+    /// Adds `features^T features` to the lower triangle of a column-major matrix.
+    #[doc(hidden)]
+    fn add_square(sum: &mut [f64], features: &Array2<Self>);
+}
+
+impl FeatureValue for f32 {
+    fn from_f64(value: f64) -> Self {
+        value as Self
+    }
+
+    fn add_square(sum: &mut [f64], features: &Array2<f32>) {
+        let values = features.as_slice().expect("an owned array is in standard layout");
+        sngp_kernels::rank_update(sum, values, features.ncols());
+    }
+}
+
+impl FeatureValue for f64 {
+    fn from_f64(value: f64) -> Self {
+        value
+    }
+
+    fn add_square(sum: &mut [f64], features: &Array2<f64>) {
+        let (n, features) = (features.ncols(), row_major(features));
+        matmul(
+            MatMut::from_column_major_slice_mut(sum, n, n),
+            BlockStructure::TriangularLower,
+            Accum::Add,
+            features.transpose(),
+            BlockStructure::Rectangular,
+            features,
+            BlockStructure::Rectangular,
+            1.0,
+            Par::rayon(0),
+        );
     }
 }

@@ -15,7 +15,6 @@ use super::early_stopping::Patience;
 use super::loader::EpochLoader;
 use super::objective::Objective;
 use super::observer::Observer;
-use super::optimizer;
 use super::precision_tap::PrecisionTap;
 use super::renderer::ObservedRenderer;
 use super::schedule::ScheduleState;
@@ -159,7 +158,7 @@ pub(crate) fn fit_network<B: Backbone>(
     let trainee = Trainee { network, batches, rules: Arc::new(rules) };
     let learner = Learner::new(
         trainee,
-        optimizer::init(&config.optimizer, config.weight_decay),
+        config.optimizer.init(config.weight_decay),
         scheduler(config, fit.data.rows()),
     );
     let result = training.launch(learner);

@@ -1,29 +1,108 @@
-//! Burn's optimisers under our options.
+//! The optimisers, and what is done to gradients before their step.
 
 use burn::module::{ModuleVisitor, Param, ParamId};
-use burn::optim::decay::WeightDecayConfig;
-use burn::optim::momentum::MomentumConfig;
-use burn::optim::{AdamWConfig, GradientsParams, ModuleOptimizer, SgdConfig};
-use burn::tensor::Tensor;
+use burn::optim::{
+    AdamWState, AdaptiveMomentumState, GradientsParams, LearningRate, ModuleOptimizer, RecordState,
+    StateSink, StateSource,
+};
+use burn::tensor::{Device, Tensor};
+use sngp_kernels::{AdamWStep, SgdStep};
 
 use super::config::Optimizer;
 
-pub(super) fn init(optimizer: &Optimizer, weight_decay: f64) -> ModuleOptimizer {
-    match optimizer {
-        Optimizer::AdamW => {
-            AdamWConfig::new().with_epsilon(1e-8).with_weight_decay(weight_decay as f32).init()
+impl Optimizer {
+    /// The optimiser itself, for a training loop of one's own.
+    ///
+    /// ```
+    /// use sngp::train::Optimizer;
+    ///
+    /// let optimizer = Optimizer::AdamW.init(0.01);
+    /// assert!(!optimizer.has_gradient_clipping());
+    /// ```
+    pub fn init(&self, weight_decay: f64) -> ModuleOptimizer {
+        match *self {
+            Self::AdamW => AdamW { decay: weight_decay }.into(),
+            Self::Sgd { momentum } => Sgd { momentum, decay: weight_decay }.into(),
         }
-        Optimizer::Sgd { momentum } => SgdConfig::new()
-            .with_weight_decay(
-                (weight_decay > 0.0).then(|| WeightDecayConfig::new(weight_decay as f32)),
-            )
-            .with_momentum((*momentum > 0.0).then(|| {
-                MomentumConfig::new()
-                    .with_momentum(*momentum)
-                    .with_dampening(0.0)
-                    .with_nesterov(true)
-            }))
-            .init(),
+    }
+}
+
+/// AdamW in one pass over a parameter.
+#[derive(Clone, Debug)]
+struct AdamW {
+    decay: f64,
+}
+
+impl burn::optim::Optimizer for AdamW {
+    type State<const D: usize> = AdamWState<D>;
+
+    fn step<const D: usize>(
+        &self,
+        rate: LearningRate,
+        parameter: Tensor<D>,
+        gradient: Tensor<D>,
+        state: Option<AdamWState<D>>,
+    ) -> (Tensor<D>, Option<AdamWState<D>>) {
+        let state = state.map(|state| state.momentum);
+        let state = state.unwrap_or_else(|| {
+            AdaptiveMomentumState::new(0, gradient.zeros_like(), gradient.zeros_like())
+        });
+        let time = state.time + 1;
+        let (betas, epsilon) = ([0.9, 0.999], 1e-8);
+        let step = AdamWStep { rate, betas, epsilon, decay: self.decay, time };
+        let [parameter, first, second] =
+            step.apply(parameter, gradient, state.moment_1, state.moment_2);
+        let state = AdaptiveMomentumState::new(time, first, second);
+        (parameter, Some(AdamWState::new(state)))
+    }
+
+    fn to_device<const D: usize>(state: AdamWState<D>, device: &Device) -> AdamWState<D> {
+        AdamWState::new(state.momentum.to_device(device))
+    }
+}
+
+/// SGD with Nesterov momentum in one pass over a parameter.
+#[derive(Clone, Debug)]
+struct Sgd {
+    momentum: f64,
+    decay: f64,
+}
+
+#[derive(Clone)]
+struct SgdState<const D: usize> {
+    velocity: Tensor<D>,
+}
+
+/// By hand, because Burn's derive works inside of Burn only.
+impl<const D: usize> RecordState for SgdState<D> {
+    fn state_flatten(&self, prefix: &str, out: &mut StateSink) {
+        out.push_tensor(prefix, "velocity", self.velocity.to_data());
+    }
+
+    fn state_unflatten(prefix: &str, from: &mut StateSource, device: &Device) -> Option<Self> {
+        let velocity = from.take_tensor(prefix, "velocity")?;
+        Some(Self { velocity: Tensor::from_data(velocity, device) })
+    }
+}
+
+impl burn::optim::Optimizer for Sgd {
+    type State<const D: usize> = SgdState<D>;
+
+    fn step<const D: usize>(
+        &self,
+        rate: LearningRate,
+        parameter: Tensor<D>,
+        gradient: Tensor<D>,
+        state: Option<SgdState<D>>,
+    ) -> (Tensor<D>, Option<SgdState<D>>) {
+        let velocity = state.map_or_else(|| gradient.zeros_like(), |state| state.velocity);
+        let step = SgdStep { rate, momentum: self.momentum, decay: self.decay };
+        let [parameter, velocity] = step.apply(parameter, gradient, velocity);
+        (parameter, Some(SgdState { velocity }))
+    }
+
+    fn to_device<const D: usize>(state: SgdState<D>, device: &Device) -> SgdState<D> {
+        SgdState { velocity: state.velocity.to_device(device) }
     }
 }
 

@@ -37,7 +37,7 @@ impl PrecisionTap {
         if !wanted {
             return Ok(());
         }
-        let (features, logits) = (host::matrix(features), host::matrix(logits));
+        let (features, logits) = (host::matrix_f32(features), host::matrix(logits));
         let mut precision = self.lock();
         match self.accumulation {
             Accumulation::MovingAverage { momentum } => {

@@ -223,7 +223,7 @@ fn bad_numbers_are_errors() {
 
     // A refused batch must not have decayed a moving average either.
     let mut average = Precision::new(2, 1, Curvature::Gaussian, HASH);
-    let one = Array2::ones((1, 2));
+    let one = Array2::<f64>::ones((1, 2));
     average.average(one.view(), Array2::zeros((1, 1)).view(), 0.5, 1).unwrap();
     let before = average.packed();
     let nan = Array2::from_elem((1, 2), f64::NAN);

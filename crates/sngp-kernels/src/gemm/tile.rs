@@ -1,0 +1,230 @@
+//! The innermost loops of a matrix product.
+
+use super::lanes::Lanes;
+use super::{Finish, PANEL};
+
+/// Steps of the inner dimension between two visits of the output: a panel of so many rows stays
+/// in the first-level cache while all rows of the left operand pass by.
+pub(super) const DEPTH: usize = 384;
+
+/// The part of a product that one thread computes: some rows of the left operand by some panels.
+#[derive(Clone, Copy)]
+pub(super) struct Block {
+    pub left: *const f32,
+    pub row_stride: usize,
+    pub column_stride: usize,
+    pub rows: usize,
+    pub inner: usize,
+    /// The first panel of the right operand.
+    pub panels: *const f32,
+    /// From one row of a panel to the next, and from one panel to the next.
+    pub panel_step: usize,
+    pub panel_stride: usize,
+    /// Columns of the output, less than `PANEL` times the panels in the last one.
+    pub columns: usize,
+    pub out: *mut f32,
+    pub out_stride: usize,
+    pub accumulate: bool,
+    /// Where the block stands in the whole output.
+    pub first_row: usize,
+    pub first_column: usize,
+}
+
+/// Computes a block on the best instructions the processor has.
+///
+/// # Safety
+/// The pointers are valid for all that the sizes and strides reach, and no one else touches the
+/// block's part of the output.
+pub(super) unsafe fn compute<F: Finish>(block: Block, finish: &F) {
+    #[cfg(target_arch = "x86_64")]
+    {
+        use std::arch::x86_64::{__m256, __m512};
+
+        #[target_feature(enable = "avx512f")]
+        unsafe fn avx512<F: Finish>(block: Block, finish: &F) {
+            // SAFETY: the caller's promise, and the instructions are there.
+            unsafe { portable::<__m512, F>(block, finish) }
+        }
+
+        #[target_feature(enable = "avx2,fma")]
+        unsafe fn avx2<F: Finish>(block: Block, finish: &F) {
+            // SAFETY: the caller's promise, and the instructions are there.
+            unsafe { portable::<[__m256; 2], F>(block, finish) }
+        }
+
+        if is_x86_feature_detected!("avx512f") {
+            // SAFETY: the processor has the instructions; the rest is the caller's promise.
+            return unsafe { avx512(block, finish) };
+        }
+        if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") {
+            // SAFETY: the processor has the instructions; the rest is the caller's promise.
+            return unsafe { avx2(block, finish) };
+        }
+    }
+    // SAFETY: the caller's promise.
+    unsafe { portable::<[f32; 16], F>(block, finish) }
+}
+
+/// Every output is summed in the order of the inner dimension, whatever the number of rows, so
+/// that a row's result does not depend on the batch it comes in.
+#[inline(always)]
+unsafe fn portable<L: Lanes, F: Finish>(block: Block, finish: &F) {
+    let mut scratch = Vec::new();
+    for start in (0..block.inner.max(1)).step_by(DEPTH) {
+        let depth = DEPTH.min(block.inner - start);
+        let last = start + depth == block.inner;
+        let accumulate = block.accumulate || start > 0;
+        let panels = block.columns.div_ceil(PANEL);
+        // A transposed operand is turned once where several panels will read it.
+        let turned = block.column_stride > 1 && panels > 2;
+        let (left, row_stride, column_stride) = if turned {
+            // SAFETY: within the block.
+            unsafe { turn(&block, start, depth, &mut scratch) };
+            (scratch.as_ptr(), depth, 1)
+        } else {
+            // SAFETY: within the block.
+            let left = unsafe { block.left.add(start * block.column_stride) };
+            (left, block.row_stride, block.column_stride)
+        };
+        // Few rows leave registers free for several panels at once, which hides the latency of
+        // the multiply-adds.
+        let group = if block.rows < 2 { 4 } else { 1 };
+        let mut panel = 0;
+        while panel < panels {
+            let together = if block.columns - panel * PANEL >= group * PANEL { group } else { 1 };
+            let mut row = 0;
+            while row < block.rows {
+                let rows = L::ROWS.min(block.rows - row);
+                // SAFETY: within the block.
+                unsafe {
+                    let tile = Tile {
+                        left: left.add(row * row_stride),
+                        row_stride,
+                        column_stride,
+                        panel: block
+                            .panels
+                            .add(panel * block.panel_stride + start * block.panel_step),
+                        panel_step: block.panel_step,
+                        panel_stride: block.panel_stride,
+                        depth,
+                        out: block.out.add(row * block.out_stride + panel * PANEL),
+                        out_stride: block.out_stride,
+                        columns: (block.columns - panel * PANEL).min(together * PANEL),
+                        accumulate,
+                    };
+                    tile.run::<L>(rows, together);
+                    if last {
+                        for r in row..row + rows {
+                            let values = std::slice::from_raw_parts_mut(
+                                block.out.add(r * block.out_stride + panel * PANEL),
+                                tile.columns,
+                            );
+                            let column = block.first_column + panel * PANEL;
+                            finish.finish(block.first_row + r, column, values);
+                        }
+                    }
+                }
+                row += rows;
+            }
+            panel += together;
+        }
+    }
+}
+
+/// Copies `depth` columns of the block's left operand from `start` on into rows.
+#[inline(always)]
+unsafe fn turn(block: &Block, start: usize, depth: usize, rows: &mut Vec<f32>) {
+    rows.resize(block.rows * depth, 0.0);
+    // Sixteen columns at a time fill whole cache lines of the rows.
+    for first in (0..depth).step_by(16) {
+        for (row, out) in rows.chunks_exact_mut(depth).enumerate() {
+            for (column, out) in out[first..].iter_mut().take(16).enumerate() {
+                let column = start + first + column;
+                // SAFETY: within the block.
+                *out = unsafe {
+                    *block.left.add(row * block.row_stride + column * block.column_stride)
+                };
+            }
+        }
+    }
+}
+
+struct Tile {
+    left: *const f32,
+    row_stride: usize,
+    column_stride: usize,
+    panel: *const f32,
+    panel_step: usize,
+    panel_stride: usize,
+    depth: usize,
+    out: *mut f32,
+    out_stride: usize,
+    columns: usize,
+    accumulate: bool,
+}
+
+impl Tile {
+    #[inline(always)]
+    unsafe fn run<L: Lanes>(&self, rows: usize, panels: usize) {
+        // SAFETY: the caller's promise about the tile.
+        unsafe {
+            if panels == 4 {
+                return self.product::<L, 1, 4>();
+            }
+            match rows {
+                1 => self.product::<L, 1, 1>(),
+                2 => self.product::<L, 2, 1>(),
+                3 => self.product::<L, 3, 1>(),
+                4 => self.product::<L, 4, 1>(),
+                5 => self.product::<L, 5, 1>(),
+                6 => self.product::<L, 6, 1>(),
+                7 => self.product::<L, 7, 1>(),
+                8 => self.product::<L, 8, 1>(),
+                9 => self.product::<L, 9, 1>(),
+                10 => self.product::<L, 10, 1>(),
+                11 => self.product::<L, 11, 1>(),
+                _ => self.product::<L, 12, 1>(),
+            }
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn product<L: Lanes, const ROWS: usize, const PANELS: usize>(&self) {
+        // SAFETY: the caller's promise about the tile; a last, narrow panel is padded to its
+        // full width, and only its columns are written.
+        unsafe {
+            let mut sums = [[L::zero(); PANELS]; ROWS];
+            let (mut left, mut panel) = (self.left, self.panel);
+            for _ in 0..self.depth {
+                let values: [L; PANELS] =
+                    std::array::from_fn(|p| L::load(panel.add(p * self.panel_stride)));
+                for (row, sums) in sums.iter_mut().enumerate() {
+                    let factor = *left.add(row * self.row_stride);
+                    for (sum, values) in sums.iter_mut().zip(values) {
+                        *sum = sum.add_scaled(factor, values);
+                    }
+                }
+                left = left.add(self.column_stride);
+                panel = panel.add(self.panel_step);
+            }
+            for (row, sums) in sums.iter().enumerate() {
+                let out = self.out.add(row * self.out_stride);
+                if self.columns == PANELS * PANEL {
+                    for (p, sum) in sums.iter().enumerate() {
+                        let out = out.add(p * PANEL);
+                        let sum =
+                            if self.accumulate { sum.add_scaled(1.0, L::load(out)) } else { *sum };
+                        sum.store(out);
+                    }
+                } else {
+                    let mut full = [0.0; PANEL];
+                    sums[0].store(full.as_mut_ptr());
+                    for (column, sum) in full[..self.columns].iter().enumerate() {
+                        let out = out.add(column);
+                        *out = if self.accumulate { *out + sum } else { *sum };
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,25 @@
+//! The kernels as operations on tensors, each beside the same in Burn's own ops.
+
+mod activate;
+mod attention;
+mod batch_norm;
+mod convolution;
+mod layer_norm;
+mod linear;
+mod optimizer;
+mod pool;
+mod posterior;
+mod random_features;
+mod softmax;
+
+pub use activate::activate;
+pub use attention::{AttentionOptions, attention, attention_reference};
+pub use batch_norm::{Normalized, batch_norm_relu, batch_norm_relu_reference, scale_shift_relu};
+pub use convolution::{Geometry, convolution, convolution_folded, convolution_reference};
+pub use layer_norm::{layer_norm, layer_norm_reference};
+pub use linear::{linear, linear_reference};
+pub use optimizer::{AdamWStep, SgdStep};
+pub use pool::mean_pool;
+pub use posterior::{rank_update, variance, variance_reference};
+pub use random_features::{random_features, random_features_reference};
+pub use softmax::softmax;
