@@ -91,8 +91,8 @@ def render(result):
         ["work", "SNGP, ms", "deterministic, ms", *columns],
         [[row["title"], *figures(row, "base_ms")] for row in result["overhead"]],
     )
-    return f"""Last run: `{result["command"]}` on {result["cpu"]}, {result["threads"]} threads, best of \
-{result["rounds"]} interleaved rounds; {versions}.
+    return f"""Last run: `{result["command"]}` on {result["cpu"]}, {result["threads"]} threads, \
+best of {result["rounds"]} interleaved rounds; {versions}.
 
 {against_peers}
 

@@ -272,7 +272,7 @@ def main():
             "threads": arguments.threads,
             "rounds": arguments.rounds,
             "date": datetime.date.today().isoformat(),
-            "versions": {worker.info["name"]: worker.info["version"] for worker in workers.values()},
+            "versions": {w.info["name"]: w.info["version"] for w in workers.values()},
             "rows": [],
             "overhead": [],
         }

@@ -17,6 +17,7 @@ use sngp::method::Method;
         sngp demo                               the main idea in under a minute\n  \
         sngp bench 2d --seeds 3                 every method on two plane problems\n  \
         sngp bench 2d --methods sngp,duq        some of them\n  \
+        echo 0.5,0.2 | sngp predict demo/sngp   label, probability and uncertainty\n  \
         sngp inspect demo/sngp                  what a model says about itself\n  \
         sngp list                               methods, backbones, data sets, metrics, scores\n\n\
         Exit codes: 0 done, 1 failed, 2 wrong arguments, 130 interrupted."
@@ -56,6 +57,8 @@ pub enum Command {
     },
     /// List methods, backbones, data sets, metrics and scores
     List,
+    /// Predict rows of numbers with a saved model: label, probability and uncertainty
+    Predict(Predict),
     /// Explain a saved model: configuration, spectral norms, health of its posterior
     Inspect(Inspect),
 }
@@ -102,6 +105,19 @@ pub struct Plane {
     /// Folder for checkpoints, to go on after an interruption
     #[arg(long, value_name = "FOLDER")]
     pub checkpoints: Option<PathBuf>,
+}
+
+#[derive(Debug, ClapArgs)]
+#[command(after_help = "Examples:\n  \
+    echo 0.5,0.2 | sngp predict demo/sngp\n  \
+    sngp predict demo/sngp --data points.csv > predictions.csv")]
+pub struct Predict {
+    /// A model folder
+    pub model: PathBuf,
+    /// Comma-separated numbers, one example a row, with or without a header; `-` reads standard
+    /// input
+    #[arg(long, default_value = "-", value_name = "FILE")]
+    pub data: PathBuf,
 }
 
 #[derive(Debug, ClapArgs)]

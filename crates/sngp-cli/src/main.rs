@@ -27,6 +27,7 @@ fn main() -> ExitCode {
             args::Benchmark::Plane(plane) => commands::bench_2d::run(&plane, &context),
         },
         args::Command::List => commands::list::run(&context),
+        args::Command::Predict(predict) => commands::predict::run(&predict, &context),
         args::Command::Inspect(inspect) => commands::inspect::run(&inspect, &context),
     });
     match result {

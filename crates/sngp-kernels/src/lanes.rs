@@ -4,6 +4,10 @@
 pub(crate) const LANES: usize = 32;
 
 /// Folds the lanes, a multiple of eight of them, down to eight.
+///
+/// LLVM shapes the vectors of a loop after what becomes of its lanes: the last steps of a sum, two
+/// and four lanes wide, would make the whole loop so. The black box makes it one store of all
+/// lanes, which costs a few cycles a row.
 #[inline(always)]
 fn eight<const N: usize>(lanes: [f32; N], f: impl Fn(f32, f32) -> f32) -> [f32; 8] {
     let (first, rest) = lanes.split_first_chunk::<8>().expect("eight lanes");
@@ -13,30 +17,37 @@ fn eight<const N: usize>(lanes: [f32; N], f: impl Fn(f32, f32) -> f32) -> [f32; 
             folded[i] = f(folded[i], block[i]);
         }
     }
-    folded
+    std::hint::black_box(folded)
 }
 
 /// Sum of the lanes, a multiple of eight of them, pairwise.
-///
-/// The last steps are written out: a loop over halves LLVM turns into stores and reloads of pieces
-/// of them, which stall.
 #[inline(always)]
 pub(crate) fn total<const N: usize>(lanes: [f32; N]) -> f32 {
-    let l = eight(lanes, |a, b| a + b);
+    total_of_eight(&eight(lanes, |a, b| a + b))
+}
+
+/// Sum of eight values, pairwise.
+#[inline(always)]
+pub(crate) fn total_of_eight(l: &[f32; 8]) -> f32 {
     let l = [l[0] + l[4], l[1] + l[5], l[2] + l[6], l[3] + l[7]];
     (l[0] + l[2]) + (l[1] + l[3])
 }
 
 /// The larger of two; `f32::max` takes three instructions, this comparison one.
 #[inline(always)]
-fn larger(a: f32, b: f32) -> f32 {
+pub(crate) fn larger(a: f32, b: f32) -> f32 {
     if a > b { a } else { b }
 }
 
 /// Largest of the lanes, a multiple of eight of them.
 #[inline(always)]
-pub(crate) fn largest<const N: usize>(lanes: [f32; N]) -> f32 {
-    let l = eight(lanes, larger);
+fn largest<const N: usize>(lanes: [f32; N]) -> f32 {
+    largest_of_eight(&eight(lanes, larger))
+}
+
+/// Largest of eight values.
+#[inline(always)]
+pub(crate) fn largest_of_eight(l: &[f32; 8]) -> f32 {
     let l = [larger(l[0], l[4]), larger(l[1], l[5]), larger(l[2], l[6]), larger(l[3], l[7])];
     larger(larger(l[0], l[2]), larger(l[1], l[3]))
 }
@@ -44,10 +55,16 @@ pub(crate) fn largest<const N: usize>(lanes: [f32; N]) -> f32 {
 /// Sum of a row.
 #[inline(always)]
 pub(crate) fn sum(row: &[f32]) -> f32 {
-    let (blocks, tail) = row.as_chunks::<LANES>();
+    let (blocks, rest) = row.as_chunks::<LANES>();
     let mut lanes = [0.0; LANES];
     for block in blocks {
         for i in 0..LANES {
+            lanes[i] += block[i];
+        }
+    }
+    let (blocks, tail) = rest.as_chunks::<8>();
+    for block in blocks {
+        for i in 0..8 {
             lanes[i] += block[i];
         }
     }

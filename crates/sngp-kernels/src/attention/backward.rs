@@ -3,10 +3,10 @@
 use super::Attention;
 use super::pack::{pack, pack_transposed};
 use super::small_product::{COLUMNS, product, product_transposed};
+use crate::lanes::total_of_eight;
 use crate::parallel::{Shared, run};
 use crate::scratch::with_scratch;
 use crate::simd::simd;
-use crate::softmax::softmax_backward_row;
 
 /// Most blocks of sequences, each with its own sum of the gradient of the bias.
 const BLOCKS: usize = 8;
@@ -101,8 +101,18 @@ fn backward_head(
     }
     let (scores, values) = (tokens * kc, tokens * dc);
     let dropped_len = if dropout.is_some() { scores } else { 0 };
-    let lengths = [values, keys * dc, head_dim * kc, values, values, scores, scores, dropped_len];
-    with_scratch(lengths, |[q, k, v, d_out, d_part, p, d_scores, dropped]| {
+    let lengths = [
+        values,
+        keys * dc,
+        head_dim * kc,
+        values,
+        values,
+        scores,
+        scores,
+        dropped_len,
+        tokens * COLUMNS,
+    ];
+    with_scratch(lengths, |[q, k, v, d_out, d_part, p, d_scores, dropped, lanes]| {
         pack(input.part(batch, head, 0), 3 * width, head_dim, scale, q, dc);
         pack(input.part(batch, head, 1), 3 * width, head_dim, 1.0, k, dc);
         pack_transposed(input.part(batch, head, 2), 3 * width, keys, head_dim, v, kc);
@@ -120,7 +130,7 @@ fn backward_head(
         d_part[keys * dc..].fill(0.0);
         product_transposed(weights, kc, d_out, dc, d_part, dc, keys, dc, tokens);
         write(2, d_part, 1.0);
-        scores_backward(p, d_scores, kc);
+        scores_backward(p, d_scores, kc, lanes);
         if let Some(d_bias) = d_bias {
             for (d_bias, d_scores) in d_bias.chunks_exact_mut(tokens).zip(d_scores.chunks_exact(kc))
             {
@@ -155,9 +165,28 @@ simd! {
 }
 
 simd! {
-    fn scores_backward(p: &[f32], gradient: &mut [f32], columns: usize) {
-        for (p, gradient) in p.chunks_exact(columns).zip(gradient.chunks_exact_mut(columns)) {
-            softmax_backward_row(p, gradient);
+    /// `gradient = p (gradient - sum of gradient p)` in every row, a multiple of eight wide.
+    ///
+    /// The sums of all rows first, eight lanes each: row by row every step would wait for a sum.
+    fn scores_backward(p: &[f32], gradient: &mut [f32], columns: usize, lanes: &mut [f32]) {
+        let lanes = lanes.as_chunks_mut::<COLUMNS>().0;
+        let rows = p.chunks_exact(columns).zip(gradient.chunks_exact(columns));
+        for ((p, gradient), lanes) in rows.zip(lanes.iter_mut()) {
+            let mut sums = [0.0; COLUMNS];
+            let (p, gradient) = (p.as_chunks::<COLUMNS>().0, gradient.as_chunks::<COLUMNS>().0);
+            for (p, gradient) in p.iter().zip(gradient) {
+                for i in 0..COLUMNS {
+                    sums[i] = p[i].mul_add(gradient[i], sums[i]);
+                }
+            }
+            *lanes = sums;
+        }
+        let rows = p.chunks_exact(columns).zip(gradient.chunks_exact_mut(columns));
+        for ((p, gradient), lanes) in rows.zip(lanes.iter()) {
+            let mean = total_of_eight(lanes);
+            for (gradient, p) in gradient.iter_mut().zip(p) {
+                *gradient = p * (*gradient - mean);
+            }
         }
     }
 }

@@ -2,12 +2,10 @@
 
 use super::pack::{pack, pack_transposed};
 use super::small_product::{COLUMNS, product};
-use crate::elementary::exp_nonpositive;
-use crate::lanes::{largest, total};
 use crate::parallel::{Shared, run};
 use crate::scratch::with_scratch;
 use crate::simd::simd;
-use crate::softmax::{finite, inverse_of};
+use crate::softmax::exponentials;
 
 /// Queries scored together, so that their scores stay in the first cache: whole tiles of rows.
 const QUERIES: usize = 48;
@@ -147,10 +145,11 @@ fn forward_head(
         head_dim * key_columns,
         keys * dim_columns,
         queries * key_columns,
+        queries * COLUMNS,
         queries,
         queries * dim_columns,
     ];
-    with_scratch(lengths, |[mask, q, k, v, scores, inverse, context]| {
+    with_scratch(lengths, |[mask, q, k, v, scores, lanes, inverse, context]| {
         // The padding is masked like the keys that are masked.
         mask.fill(f32::NEG_INFINITY);
         match input.mask(batch) {
@@ -167,7 +166,7 @@ fn forward_head(
             pack(source, 3 * width, head_dim, scale, q, head_dim);
             product(q, head_dim, k, key_columns, scores, key_columns, count, key_columns, head_dim);
             let bias = bias.map(|bias| &bias[place.clone()]);
-            weights(scores, mask, bias, tokens, &mut inverse[..count]);
+            weights(scores, mask, bias, tokens, lanes, &mut inverse[..count]);
             if let Some(probabilities) = &mut probabilities {
                 let (kept, dropout) =
                     (&mut probabilities[place.clone()], dropout.map(|d| &d[place]));
@@ -198,11 +197,12 @@ fn forward_head(
 
 simd! {
     /// `scores = e^(scores + mask + bias - largest of the row)`, with the inverse of their sums.
-    pub(crate) fn weights(
+    fn weights(
         scores: &mut [f32],
         mask: &[f32],
         bias: Option<&[f32]>,
         tokens: usize,
+        lanes: &mut [f32],
         inverse: &mut [f32],
     ) {
         // All keys masked: no scores, and rows of no width.
@@ -210,33 +210,14 @@ simd! {
             inverse.fill(0.0);
             return;
         }
-        for (row, (scores, inverse)) in
-            scores.chunks_exact_mut(mask.len()).zip(inverse).enumerate()
-        {
-            if let Some(bias) = bias {
+        if let Some(bias) = bias {
+            for (row, scores) in scores.chunks_exact_mut(mask.len()).enumerate() {
                 for (score, bias) in scores.iter_mut().zip(&bias[row * tokens..][..tokens]) {
                     *score += bias;
                 }
             }
-            // Whole vectors only: the rows are padded.
-            let scores = scores.as_chunks_mut::<COLUMNS>().0;
-            let mut lanes = [f32::NEG_INFINITY; COLUMNS];
-            for (scores, mask) in scores.iter_mut().zip(mask.as_chunks::<COLUMNS>().0) {
-                for i in 0..COLUMNS {
-                    scores[i] += mask[i];
-                    lanes[i] = if scores[i] > lanes[i] { scores[i] } else { lanes[i] };
-                }
-            }
-            let shift = finite(largest(lanes));
-            let mut lanes = [0.0; COLUMNS];
-            for scores in scores {
-                for i in 0..COLUMNS {
-                    scores[i] = exp_nonpositive(scores[i] - shift);
-                    lanes[i] += scores[i];
-                }
-            }
-            *inverse = inverse_of(total(lanes));
         }
+        exponentials(scores, mask, lanes.as_chunks_mut().0, inverse);
     }
 }
 

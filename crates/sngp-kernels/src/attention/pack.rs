@@ -15,6 +15,10 @@ simd! {
     ) {
         for (row, target) in target.chunks_exact_mut(padded).enumerate() {
             let (values, padding) = target.split_at_mut(columns);
+            // Rows that follow each other closely need no help.
+            if stride > 2 * columns {
+                fetch_after(source, row * stride, columns);
+            }
             for (target, source) in values.iter_mut().zip(&source[row * stride..][..columns]) {
                 *target = scale * source;
             }
@@ -35,21 +39,30 @@ simd! {
         padded: usize,
     ) {
         assert!(rows <= padded && padded.is_multiple_of(4) && target.len() == columns * padded);
-        let blocks = columns - columns % 4;
         for row in (0..padded).step_by(4) {
-            let whole = row + 4 <= rows;
-            if whole {
+            let blocks = columns / 4;
+            for r in row..rows.min(row + 4) {
+                fetch_after(source, r * stride, columns);
+            }
+            if row + 4 <= rows {
                 let line = |r: usize| source[(row + r) * stride..][..columns].as_chunks::<4>().0;
                 let lines = line(0).iter().zip(line(1)).zip(line(2)).zip(line(3));
                 let targets = target.chunks_exact_mut(4 * padded);
                 for ((((a, b), c), d), target) in lines.zip(targets) {
-                    for (i, values) in transposed([a, b, c, d]).into_iter().enumerate() {
-                        target[i * padded + row..][..4].copy_from_slice(&values);
-                    }
+                    write(transposed([a, b, c, d]), &mut target[row..], padded);
+                }
+            } else {
+                for block in 0..blocks {
+                    let lines: [&[f32; 4]; 4] = std::array::from_fn(|r| {
+                        let inside = row + r < rows;
+                        let line = || source[(row + r) * stride + 4 * block..].first_chunk();
+                        if inside { line().expect("four columns") } else { &[0.0; 4] }
+                    });
+                    write(transposed(lines), &mut target[4 * block * padded + row..], padded);
                 }
             }
-            // What is left of these four rows, value by value.
-            for column in if whole { blocks } else { 0 }..columns {
+            // The last columns, value by value.
+            for column in 4 * blocks..columns {
                 for r in row..row + 4 {
                     let inside = r < rows;
                     target[column * padded + r] =
@@ -57,6 +70,28 @@ simd! {
                 }
             }
         }
+    }
+}
+
+/// Asks for the `columns` values after those of a row ahead of time: the next head's, which the next
+/// piece of work packs. The rows are too far apart for the machine to guess.
+#[inline(always)]
+fn fetch_after(source: &[f32], row: usize, columns: usize) {
+    #[cfg(target_arch = "x86_64")]
+    for line in (row + columns..row + 2 * columns).step_by(16) {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        // SAFETY: a hint, which may point anywhere.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(source.as_ptr().wrapping_add(line).cast()) };
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = (source, row, columns);
+}
+
+/// Writes four columns of four values, `padded` apart.
+#[inline(always)]
+fn write(columns: [[f32; 4]; 4], target: &mut [f32], padded: usize) {
+    for (i, column) in columns.iter().enumerate() {
+        target[i * padded..][..4].copy_from_slice(column);
     }
 }
 

@@ -28,38 +28,65 @@ impl Epilogue<'_> {
     /// start in the whole output.
     #[inline(always)]
     pub(super) fn apply(&self, pixel: usize, first: usize, values: &mut [f32]) {
-        // A whole panel has a length the compiler knows, and so becomes straight vector code.
-        match <&mut [f32; PANEL]>::try_from(&mut *values) {
-            Ok(panel) => self.apply_to(pixel, first, panel),
-            Err(_) => self.apply_to(pixel, first, values),
+        if let Ok(panel) = <&mut [f32; PANEL]>::try_from(&mut *values) {
+            *panel = self.panel(pixel, first, *panel);
+        } else {
+            self.some(pixel, first, values);
         }
     }
 
+    /// A whole panel, in registers: arrays by value cannot overlap, which the compiler has to
+    /// know to make vector code of it.
     #[inline(always)]
-    fn apply_to(&self, pixel: usize, first: usize, values: &mut [f32]) {
-        let size = values.len();
+    fn panel(&self, pixel: usize, first: usize, values: [f32; PANEL]) -> [f32; PANEL] {
+        let mut values = values;
         if let Some(scale) = self.scale {
-            for (value, scale) in values.iter_mut().zip(&scale[first..first + size]) {
-                *value *= scale;
-            }
+            let scale = panel_of(scale, first);
+            values = std::array::from_fn(|i| values[i] * scale[i]);
         }
         if let Some(shift) = self.shift {
-            for (value, shift) in values.iter_mut().zip(&shift[first..first + size]) {
-                *value += shift;
-            }
+            let shift = panel_of(shift, first);
+            values = std::array::from_fn(|i| values[i] + shift[i]);
         }
         if let Some(residual) = self.residual {
-            for (value, residual) in values.iter_mut().zip(&residual[pixel + first..][..size]) {
-                *value += residual;
-            }
+            let residual = panel_of(residual, pixel + first);
+            values = std::array::from_fn(|i| values[i] + residual[i]);
         }
         if self.relu {
-            for value in values {
-                // Unlike `max`, this lets NaN pass.
-                *value = if *value < 0.0 { 0.0 } else { *value };
+            values = values.map(rectified);
+        }
+        values
+    }
+
+    #[inline(always)]
+    fn some(&self, pixel: usize, first: usize, values: &mut [f32]) {
+        for (i, value) in values.iter_mut().enumerate() {
+            if let Some(scale) = self.scale {
+                *value *= scale[first + i];
+            }
+            if let Some(shift) = self.shift {
+                *value += shift[first + i];
+            }
+            if let Some(residual) = self.residual {
+                *value += residual[pixel + first + i];
+            }
+            if self.relu {
+                *value = rectified(*value);
             }
         }
     }
+}
+
+/// Sixteen values from `first` on.
+#[inline(always)]
+fn panel_of(values: &[f32], first: usize) -> [f32; PANEL] {
+    *values[first..].first_chunk().expect("checked when the convolution began")
+}
+
+/// Unlike `max`, this lets NaN pass.
+#[inline(always)]
+fn rectified(value: f32) -> f32 {
+    if value < 0.0 { 0.0 } else { value }
 }
 
 /// The epilogue of a product whose rows are pixels, from `first_pixel` on.

@@ -3,6 +3,7 @@
 use super::transforms::{Four, MOST, Transform, Two};
 use crate::array::uninitialized;
 use crate::gemm::PANEL;
+use crate::gemm::lanes::Lanes;
 use crate::parallel::run_all;
 use crate::simd::simd;
 
@@ -40,7 +41,7 @@ pub struct WinogradFilters {
     pub(super) tile: Tile,
     pub(super) channels: usize,
     pub(super) filters: usize,
-    /// `[panel, point, channel, 16]`.
+    /// `[panel, point, channel, 16]`, the points `point_stride` apart.
     values: Vec<f32>,
 }
 
@@ -60,13 +61,13 @@ impl WinogradFilters {
 
     fn ordered(weight: &[f32], channels: usize, filters: usize, tile: Tile, order: Order) -> Self {
         assert_eq!(weight.len(), filters * channels * 9, "the size of a 3x3 weight");
-        let panel_len = tile.points() * channels * PANEL;
+        let panel_len = tile.points() * point_stride(channels);
         let mut values = uninitialized(filters.div_ceil(PANEL) * panel_len);
         let time = values.len() / 4;
         run_all(values.chunks_mut(panel_len.max(1)).enumerate(), time, |(panel, out)| {
             let first = panel * PANEL;
             let width = PANEL.min(filters - first);
-            // SAFETY: the panel holds `[point, channel, 16]`.
+            // SAFETY: the panel has room for all points.
             match tile {
                 Tile::Two => unsafe {
                     transform::<Two>(weight, order, first, width, channels, out)
@@ -81,9 +82,15 @@ impl WinogradFilters {
 
     /// The matrix of a point, sixteen filters of it.
     pub(super) fn panel(&self, panel: usize, point: usize) -> &[f32] {
-        let size = self.channels * PANEL;
-        &self.values[(panel * self.tile.points() + point) * size..][..size]
+        let start = (panel * self.tile.points() + point) * point_stride(self.channels);
+        &self.values[start..][..self.channels * PANEL]
     }
+}
+
+/// From a point to the next one: a cache line between them keeps them from falling into the same
+/// sets of the cache.
+fn point_stride(channels: usize) -> usize {
+    (channels + 1) * PANEL
 }
 
 /// How far apart filters and channels are in a weight, and whether its taps go backwards.
@@ -98,7 +105,7 @@ simd! {
     /// Takes the filters of a panel to the points.
     ///
     /// # Safety
-    /// `out` has room for `[point, channel, 16]`.
+    /// `out` has room for all points.
     unsafe fn transform<L: Lanes, T: Transform>(
         weight: &[f32],
         order: Order,
@@ -109,31 +116,46 @@ simd! {
     ) {
         let mut taps = [[0.0f32; PANEL]; 9];
         for channel in 0..channels {
-            for lane in 0..width {
-                let start = (first + lane) * order.filter + channel * order.channel;
-                let filter = &weight[start..start + 9];
-                for tap in 0..9 {
-                    taps[if order.rotated { 8 - tap } else { tap }][lane] = filter[tap];
+            for (lane, filter) in (first..first + width).enumerate() {
+                let start = filter * order.filter + channel * order.channel;
+                for (tap, value) in weight[start..start + 9].iter().enumerate() {
+                    taps[if order.rotated { 8 - tap } else { tap }][lane] = *value;
                 }
             }
             // SAFETY: the caller's promise.
             unsafe {
-                let mut half = [[L::zero(); 3]; MOST];
-                for j in 0..3 {
-                    let column = T::filter([0, 1, 2].map(|i| L::load(taps[3 * i + j].as_ptr())));
-                    for i in 0..T::IN {
-                        half[i][j] = column[i];
-                    }
-                }
+                let [a, b, c, d, e, f, g, h, i] = taps.each_ref().map(|tap| L::load(tap.as_ptr()));
+                let columns = [T::filter([a, d, g]), T::filter([b, e, h]), T::filter([c, f, i])];
                 let out = out.as_mut_ptr().add(channel * PANEL);
-                for (i, row) in half[..T::IN].iter().enumerate() {
-                    let row = T::filter(*row);
+                for i in 0..T::IN {
+                    let row = T::filter(columns.map(|column| column[i]));
                     for (j, value) in row[..T::IN].iter().enumerate() {
-                        value.store(out.add((i * T::IN + j) * channels * PANEL));
+                        value.store(out.add((i * T::IN + j) * point_stride(channels)));
                     }
                 }
             }
         }
+    }
+}
+
+/// Column `j` of the gradients at the points from `start` on, at the taps.
+#[inline(always)]
+unsafe fn column_back<L: Lanes, T: Transform>(
+    sums: &[f32],
+    start: usize,
+    stride: usize,
+    j: usize,
+) -> [L; 3] {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let mut column = [L::zero(); MOST];
+        if j < T::IN {
+            for (i, value) in column[..T::IN].iter_mut().enumerate() {
+                let place = start + (i * T::IN + j) * stride;
+                *value = L::load(sums[place..place + PANEL].as_ptr());
+            }
+        }
+        T::filter_adjoint(column)
     }
 }
 
@@ -153,28 +175,25 @@ simd! {
             let mut taps = [[0.0f32; PANEL]; 9];
             // SAFETY: the caller's promise.
             unsafe {
-                let mut half = [[L::zero(); MOST]; 3];
-                for j in 0..T::IN {
-                    let mut column = [L::zero(); MOST];
-                    for (i, value) in column[..T::IN].iter_mut().enumerate() {
-                        let place = (i * T::IN + j) * stride + channel * PANEL;
-                        *value = L::load(sums[place..place + PANEL].as_ptr());
-                    }
-                    let column = T::filter_adjoint(column);
-                    for i in 0..3 {
-                        half[i][j] = column[i];
-                    }
-                }
-                for (i, row) in half.iter().enumerate() {
-                    for (j, value) in T::filter_adjoint(*row).iter().enumerate() {
+                let start = channel * PANEL;
+                let [a, b, c, d, e, f]: [[L; 3]; MOST] = [
+                    column_back::<L, T>(sums, start, stride, 0),
+                    column_back::<L, T>(sums, start, stride, 1),
+                    column_back::<L, T>(sums, start, stride, 2),
+                    column_back::<L, T>(sums, start, stride, 3),
+                    column_back::<L, T>(sums, start, stride, 4),
+                    column_back::<L, T>(sums, start, stride, 5),
+                ];
+                for i in 0..3 {
+                    let row = T::filter_adjoint([a[i], b[i], c[i], d[i], e[i], f[i]]);
+                    for (j, value) in row.iter().enumerate() {
                         value.store(taps[3 * i + j].as_mut_ptr());
                     }
                 }
             }
             for (lane, filter) in out.chunks_exact_mut(channels * 9).enumerate() {
-                let filter = &mut filter[channel * 9..][..9];
-                for tap in 0..9 {
-                    filter[tap] = taps[tap][lane];
+                for (value, tap) in filter[channel * 9..][..9].iter_mut().zip(&taps) {
+                    *value = tap[lane];
                 }
             }
         }

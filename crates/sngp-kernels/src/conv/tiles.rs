@@ -109,6 +109,41 @@ unsafe fn load_some<L: Lanes>(values: &[f32]) -> L {
     unsafe { L::load(from) }
 }
 
+/// Column `j` of a tile from `(top, left)` on, before the edge is taken off, sixteen channels of
+/// it, at the points; zeros where it lies outside of the image.
+#[inline(always)]
+unsafe fn spread_column<L: Lanes, S: Source>(
+    image: &[f32],
+    grid: &Grid,
+    top: usize,
+    left: usize,
+    first: usize,
+    j: usize,
+) -> [L; MOST] {
+    let Grid { height, width, channels, .. } = *grid;
+    // SAFETY: the caller's promise.
+    unsafe {
+        let mut column = [L::zero(); MOST];
+        let x = (left + j).wrapping_sub(S::BEFORE);
+        if j >= S::SIZE || x >= width {
+            return column;
+        }
+        for (i, value) in column[..S::SIZE].iter_mut().enumerate() {
+            let y = (top + i).wrapping_sub(S::BEFORE);
+            if y < height {
+                let pixel = (y * width + x) * channels;
+                let values = &image[pixel + first..pixel + channels];
+                *value = load_some(values);
+                if S::SIZE - j <= S::Tile::OUT {
+                    // The next tile sees the pixel so many further on.
+                    L::prefetch(values.as_ptr().wrapping_add(S::Tile::OUT * channels));
+                }
+            }
+        }
+        S::apply(column)
+    }
+}
+
 simd! {
     /// Takes the tiles of a strip of `image` to the points, where they are written from `start`
     /// on.
@@ -123,34 +158,24 @@ simd! {
         start: usize,
         layout: Layout,
     ) {
-        let Grid { height, width, channels, across, .. } = *grid;
-        let (points, step) = (S::Tile::IN, S::Tile::OUT);
-        for tile in 0..across {
-            for first in (0..channels).step_by(PANEL) {
+        let (points, top) = (S::Tile::IN, strip * S::Tile::OUT);
+        for tile in 0..grid.across {
+            let left = tile * S::Tile::OUT;
+            for first in (0..grid.channels).step_by(PANEL) {
                 // SAFETY: the caller's promise.
                 unsafe {
-                    let mut half = [[L::zero(); MOST]; MOST];
-                    for j in 0..S::SIZE {
-                        let mut column = [L::zero(); MOST];
-                        let x = (tile * step + j).wrapping_sub(S::BEFORE);
-                        if x >= width {
-                            continue;
-                        }
-                        for (i, value) in column[..S::SIZE].iter_mut().enumerate() {
-                            let y = (strip * step + i).wrapping_sub(S::BEFORE);
-                            if y < height {
-                                let pixel = (y * width + x) * channels;
-                                *value = load_some(&image[pixel + first..pixel + channels]);
-                            }
-                        }
-                        let column = S::apply(column);
-                        for i in 0..points {
-                            half[i][j] = column[i];
-                        }
-                    }
+                    // Written out: a loop would fill the array with zeros first.
+                    let columns: [[L; MOST]; MOST] = [
+                        spread_column::<L, S>(image, grid, top, left, first, 0),
+                        spread_column::<L, S>(image, grid, top, left, first, 1),
+                        spread_column::<L, S>(image, grid, top, left, first, 2),
+                        spread_column::<L, S>(image, grid, top, left, first, 3),
+                        spread_column::<L, S>(image, grid, top, left, first, 4),
+                        spread_column::<L, S>(image, grid, top, left, first, 5),
+                    ];
                     let start = start + tile * layout.tile + first / PANEL * layout.channels;
-                    for (i, row) in half[..points].iter().enumerate() {
-                        let row = S::apply(*row);
+                    for i in 0..points {
+                        let row = S::apply(row_of(&columns, i));
                         for (j, value) in row[..points].iter().enumerate() {
                             let place = start + (i * points + j) * layout.point;
                             value.store(out.part(place, PANEL).as_mut_ptr());
@@ -162,11 +187,40 @@ simd! {
     }
 }
 
+/// Row `i` of an array of columns.
+#[inline(always)]
+fn row_of<L: Copy>(columns: &[[L; MOST]; MOST], i: usize) -> [L; MOST] {
+    let [a, b, c, d, e, f] = columns;
+    [a[i], b[i], c[i], d[i], e[i], f[i]]
+}
+
 /// The output that tiles are collected to.
 pub(super) struct Finished<'a> {
     pub epilogue: &'a Epilogue<'a>,
     /// Where the strip starts in the whole output.
     pub start: usize,
+}
+
+/// Column `j` of the products of a tile, which start at `start`, at the outputs.
+#[inline(always)]
+unsafe fn collect_column<L: Lanes, T: Transform>(
+    products: &[f32],
+    start: usize,
+    layout: Layout,
+    j: usize,
+) -> [L; MOST] {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let mut column = [L::zero(); MOST];
+        if j >= T::IN {
+            return column;
+        }
+        for (i, value) in column[..T::IN].iter_mut().enumerate() {
+            let place = start + (i * T::IN + j) * layout.point;
+            *value = L::load(products[place..place + PANEL].as_ptr());
+        }
+        T::output(column)
+    }
 }
 
 simd! {
@@ -182,38 +236,38 @@ simd! {
         out: &mut [f32],
     ) {
         let Grid { width, channels, across, .. } = *grid;
-        let rows = out.len() / (width * channels);
+        let rows = T::OUT.min(out.len() / (width * channels));
         for first in (0..channels).step_by(PANEL) {
             let count = PANEL.min(channels - first);
             for tile in 0..across {
                 // SAFETY: the caller's promise.
                 unsafe {
                     let start = tile * layout.tile + first / PANEL * layout.channels;
-                    let mut half = [[L::zero(); MOST]; MOST];
-                    for j in 0..T::IN {
-                        let mut column = [L::zero(); MOST];
-                        for (i, value) in column[..T::IN].iter_mut().enumerate() {
-                            let place = start + (i * T::IN + j) * layout.point;
-                            *value = L::load(products[place..place + PANEL].as_ptr());
-                        }
-                        let column = T::output(column);
-                        for i in 0..T::OUT {
-                            half[i][j] = column[i];
-                        }
-                    }
-                    for (y, row) in half[..T::OUT.min(rows)].iter().enumerate() {
-                        let row = T::output(*row);
+                    let columns: [[L; MOST]; MOST] = [
+                        collect_column::<L, T>(products, start, layout, 0),
+                        collect_column::<L, T>(products, start, layout, 1),
+                        collect_column::<L, T>(products, start, layout, 2),
+                        collect_column::<L, T>(products, start, layout, 3),
+                        collect_column::<L, T>(products, start, layout, 4),
+                        collect_column::<L, T>(products, start, layout, 5),
+                    ];
+                    for y in 0..rows {
+                        let row = T::output(row_of(&columns, y));
                         for (j, value) in row[..T::OUT].iter().enumerate() {
                             let x = tile * T::OUT + j;
                             if x >= width {
                                 break;
                             }
                             let pixel = (y * width + x) * channels;
-                            let mut values = [0.0; PANEL];
-                            value.store(values.as_mut_ptr());
-                            let place = finished.start + pixel;
-                            finished.epilogue.apply(place, first, &mut values[..count]);
-                            out[pixel + first..][..count].copy_from_slice(&values[..count]);
+                            let out = &mut out[pixel + first..pixel + first + count];
+                            if count == PANEL {
+                                value.store(out.as_mut_ptr());
+                            } else {
+                                let mut values = [0.0; PANEL];
+                                value.store(values.as_mut_ptr());
+                                out.copy_from_slice(&values[..count]);
+                            }
+                            finished.epilogue.apply(finished.start + pixel, first, out);
                         }
                     }
                 }

@@ -13,10 +13,8 @@ use crate::gemm::{Left, PANEL, Plain, Right, multiply_here};
 use crate::parallel::{Shared, run, run_all};
 use crate::scratch::with_scratch;
 
-/// Values at the points that are worked on at a time.
-const BLOCK_VALUES: usize = 2 << 20;
-
-/// Tiles between two visits of the sums: what a product reads stays in the first-level cache.
+/// Tiles that are worked on at a time: few enough for a product's operands to stay in the
+/// first-level cache, and enough to make a visit of the sums worth it.
 const STEP: usize = 128;
 
 /// The gradient of a weight `[filters, channels, 3, 3]`, written to `out`.
@@ -57,9 +55,7 @@ fn sum_over_tiles<T: Transform>(
     let time = shape.nanoseconds() / T::OUT;
 
     let row = spread_stride(channels);
-    let tile_len = points * (row + panels * PANEL);
-    let wanted = (BLOCK_VALUES / tile_len).clamp(STEP, 4 * STEP) / STEP * STEP;
-    let together = wanted.div_ceil(inputs.across).min(strips);
+    let together = STEP.div_ceil(inputs.across).min(strips);
     let tiles = together * inputs.across;
     let value_layout = Layout { point: tiles * row + PANEL, tile: row, channels: PANEL };
     let unit = (tiles + 1) * PANEL;
@@ -91,21 +87,16 @@ fn sum_over_tiles<T: Transform>(
             });
             let tiles = count * inputs.across;
             run_all(sums.chunks_mut(sum_len).enumerate(), time, |(index, sum)| {
-                let (point, panel) = (index / panels, index % panels);
-                let values = &values[point * value_layout.point..];
-                let gradients = &gradients[(point * panels + panel) * unit..];
-                for start in (0..tiles).step_by(STEP) {
-                    let left = Left {
-                        values: &values[start * row..],
-                        rows: channels,
-                        inner: STEP.min(tiles - start),
-                        row_stride: 1,
-                        column_stride: row,
-                    };
-                    let right = Right::panels(&gradients[start * PANEL..], left.inner, PANEL);
-                    let add = first + start > 0;
-                    multiply_here(left, right, sum, PANEL, add, &Plain);
-                }
+                let point = index / panels;
+                let left = Left {
+                    values: &values[point * value_layout.point..],
+                    rows: channels,
+                    inner: tiles,
+                    row_stride: 1,
+                    column_stride: row,
+                };
+                let right = Right::panels(&gradients[index * unit..], tiles, PANEL);
+                multiply_here(left, right, sum, PANEL, first > 0, &Plain);
             });
         }
         run_all(out.chunks_mut(PANEL * channels * 9).enumerate(), time, |(panel, out)| {

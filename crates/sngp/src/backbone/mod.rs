@@ -48,6 +48,11 @@ pub trait Backbone: Module + ModuleDisplay + Sync + 'static {
         Ok(())
     }
 
+    /// Plain rows of numbers as a batch, where the backbone takes such.
+    fn batch_of_rows(_config: &Self::Config, _rows: Tensor<2>) -> Option<Self::Batch> {
+        None
+    }
+
     /// The layers whose spectral norm the normalized methods bound; the residual ones, as a rule.
     fn spectral_layers(&mut self) -> Vec<SpectralLayer<'_>> {
         Vec::new()

@@ -107,6 +107,10 @@ impl Backbone for ResFfn {
         Err(Error::shape("columns of the input", config.inputs, columns))
     }
 
+    fn batch_of_rows(_config: &ResFfnConfig, rows: Tensor<2>) -> Option<Tensor<2>> {
+        Some(rows)
+    }
+
     fn spectral_layers(&mut self) -> Vec<SpectralLayer<'_>> {
         let named = self.blocks.iter_mut().enumerate();
         named.map(|(index, block)| SpectralLayer::dense(format!("blocks.{index}"), block)).collect()

@@ -159,6 +159,14 @@ impl Backbone for WideResNet {
         Err(Error::shape("channels, height and width of an image", show(config.image), show(found)))
     }
 
+    /// A row is an image, channel by channel.
+    fn batch_of_rows(config: &WideResNetConfig, rows: Tensor<2>) -> Option<Tensor<4>> {
+        let [count, columns] = rows.dims();
+        let [channels, height, width] = config.image;
+        (columns == channels * height * width)
+            .then(|| rows.reshape([count, channels, height, width]))
+    }
+
     /// Every convolution, at the size of the images it sees.
     fn spectral_layers(&mut self) -> Vec<SpectralLayer<'_>> {
         let mut size = self.image;

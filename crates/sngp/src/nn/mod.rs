@@ -14,8 +14,8 @@ mod transformer;
 
 pub use batch_norm::BatchNorm;
 pub use convolution::Convolution;
-pub(crate) use dense::dense;
 pub use dense::{Dense, linear};
+pub(crate) use dense::{dense, matrix};
 pub use dropout::Dropout;
 pub use features::{FeatureKind, RandomFeatures, RandomFeaturesConfig};
 pub(crate) use features::{check_length_scale, frozen};

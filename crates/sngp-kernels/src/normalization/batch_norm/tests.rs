@@ -22,7 +22,7 @@ fn check(pixels: usize, channels: usize, relu: bool) {
     let dy = values(pixels * channels, 2, 0.1);
     let (gamma, beta) = (values(channels, 3, 0.5), values(channels, 4, 0.0));
     let n = pixels.max(1) as f64;
-    let column = |c: usize| x[c..].iter().step_by(channels).map(|x| f64::from(*x));
+    let column = |c: usize| x.iter().skip(c).step_by(channels).map(|x| f64::from(*x));
     let mean: Vec<f64> = (0..channels).map(|c| column(c).sum::<f64>() / n).collect();
     let variance: Vec<f64> =
         (0..channels).map(|c| column(c).map(|x| (x - mean[c]).powi(2)).sum::<f64>() / n).collect();

@@ -1,0 +1,104 @@
+//! Convolutions: direct and by Winograd's algorithm.
+
+use burn::tensor::{Device, Tensor, activation};
+use proptest::prelude::*;
+use sngp_kernels::{Geometry, Prepared, convolution, convolution_folded, convolution_reference};
+
+use crate::common::{assert_same, difference, filled, values};
+
+/// Winograd's transforms cost some digits: F(4x4, 3x3) multiplies by up to 8 and divides by 24.
+const TOLERANCE: f32 = 2e-4;
+
+fn compare(shape: [usize; 4], filters: usize, kernel: usize, geometry: Geometry, residual: bool) {
+    let [batch, height, width, channels] = shape;
+    let size = |length: usize| (length + 2 * geometry.padding - kernel) / geometry.stride + 1;
+    let output = [batch, size(height), size(width), filters];
+    let apply = |leaves: &[Tensor<1>], fused: bool| {
+        let input = leaves[0].clone().reshape(shape);
+        let weight = leaves[1].clone().reshape([filters, channels, kernel, kernel]);
+        let other = leaves[2].clone().reshape(output);
+        let rest = other.clone().sum().unsqueeze() * 0.01;
+        let other = residual.then_some(other);
+        match fused {
+            true => convolution(input, weight, geometry, other, None) + rest,
+            false => convolution_reference(input, weight, geometry, other) + rest,
+        }
+    };
+    let weight = filters * channels * kernel * kernel;
+    let leaves = [shape.iter().product(), weight, output.iter().product()];
+    assert_same(&leaves, TOLERANCE, |l| apply(l, true), |l| apply(l, false));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    #[test]
+    fn any_geometry_is_burns(
+        batch in 1usize..4,
+        height in 5usize..10,
+        width in 5usize..10,
+        channels in 1usize..20,
+        filters in 1usize..20,
+        half in 0usize..3,
+        stride in 1usize..3,
+        padding in 0usize..3,
+        residual: bool,
+    ) {
+        let geometry = Geometry { stride, padding };
+        compare([batch, height, width, channels], filters, 2 * half + 1, geometry, residual);
+    }
+
+    #[test]
+    fn winograd_is_burns(
+        batch in 1usize..6,
+        height in 1usize..14,
+        width in 1usize..14,
+        channels in 12usize..40,
+        filters in 12usize..40,
+        residual: bool,
+    ) {
+        let geometry = Geometry { stride: 1, padding: 1 };
+        compare([batch, height, width, channels], filters, 3, geometry, residual);
+    }
+}
+
+#[test]
+fn what_is_folded_in_comes_after() {
+    let device = Device::flex();
+    let prepared = Prepared::default();
+    // Two sizes use two forms of the same weight, kept side by side.
+    let weight = filled([24, 16, 3, 3], 0.5, &device);
+    let (scale, shift) = (filled([24], 1.0, &device), filled([24], 0.3, &device));
+    for size in [4, 16, 4, 16] {
+        let input = filled([1, size, size, 16], 1.0, &device);
+        let geometry = Geometry { stride: 1, padding: 1 };
+        let (scale, shift) = (scale.clone(), shift.clone());
+        let plain = convolution_reference(input.clone(), weight.clone(), geometry, None);
+        let expected =
+            activation::relu(plain * scale.clone().unsqueeze() + shift.clone().unsqueeze());
+        let folded =
+            convolution_folded(input, weight.clone(), geometry, scale, shift, Some(&prepared));
+        assert!(difference(&values(folded), &values(expected)) < TOLERANCE);
+    }
+}
+
+/// Images that come channels first are views, which the kernel copies.
+#[test]
+fn a_permuted_image_works() {
+    let device = Device::flex();
+    let image = filled([2, 3, 8, 8], 1.0, &device).permute([0, 2, 3, 1]);
+    let weight = filled([16, 3, 3, 3], 1.0, &device);
+    let geometry = Geometry { stride: 1, padding: 1 };
+    let ours = convolution(image.clone(), weight.clone(), geometry, None, None);
+    let burns = convolution_reference(image, weight, geometry, None);
+    assert!(difference(&values(ours), &values(burns)) < TOLERANCE);
+}
+
+#[test]
+fn an_empty_batch_works() {
+    let device = Device::flex();
+    let (image, weight) =
+        (Tensor::zeros([0, 8, 8, 16], &device), filled([24, 16, 3, 3], 1.0, &device));
+    let output = convolution(image, weight, Geometry { stride: 1, padding: 1 }, None, None);
+    assert_eq!(output.dims(), [0, 8, 8, 24]);
+}

@@ -1,0 +1,12 @@
+//! Every kernel against the same in Burn's own ops: values, gradients, odd shapes.
+
+mod attention;
+mod common;
+mod convolution;
+mod dense;
+mod normalization;
+mod optimizer;
+mod other_types;
+mod posterior;
+mod random_features;
+mod threads;
