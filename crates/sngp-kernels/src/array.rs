@@ -32,10 +32,6 @@ impl Array {
     pub fn tensor(&self) -> &FlexTensor {
         &self.0
     }
-
-    pub fn into_tensor(self) -> FlexTensor {
-        self.0
-    }
 }
 
 impl Deref for Array {

@@ -15,17 +15,27 @@ pub enum Method {
 }
 
 /// Channels (or filters) below which the transforms cost more than the products they save.
-const FEW_CHANNELS: usize = 12;
+const FEW_CHANNELS: usize = 8;
+
+/// Tiles of four below which the filters of F(4x4, 3x3), four times the size of the weight, are
+/// not made use of often enough, unless they are small.
+const FEW_TILES: usize = 8;
+
+/// Weights per tap up to which the filters stay in the cache from call to call.
+const SMALL_FILTERS: usize = 128 * 128;
 
 impl Method {
-    /// The fastest way for a shape.
+    /// The fastest way for a shape, as measured.
     pub fn of(shape: &ConvShape) -> Self {
+        let tiles = |size| shape.batch * shape.height.div_ceil(size) * shape.width.div_ceil(size);
         let fewest = shape.channels.min(shape.filters);
-        if !shape.is_same_3x3() || fewest < FEW_CHANNELS {
+        // A product of fewer than four rows leaves the multipliers idle.
+        if !shape.is_same_3x3() || fewest < FEW_CHANNELS || tiles(2) < 4 {
             return Self::Direct;
         }
-        let tiles = shape.batch * shape.height.div_ceil(4) * shape.width.div_ceil(4);
-        Self::Winograd(if tiles < 12 { Tile::Two } else { Tile::Four })
+        let small = tiles(4) >= 4 && shape.channels * shape.filters <= SMALL_FILTERS;
+        let four = tiles(4) >= FEW_TILES || small;
+        Self::Winograd(if four { Tile::Four } else { Tile::Two })
     }
 }
 

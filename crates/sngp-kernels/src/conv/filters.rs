@@ -24,14 +24,6 @@ impl Tile {
             Self::Four => Four::IN * Four::IN,
         }
     }
-
-    /// Outputs along a side.
-    pub fn size(self) -> usize {
-        match self {
-            Self::Two => Two::OUT,
-            Self::Four => Four::OUT,
-        }
-    }
 }
 
 /// The filters of a 3x3 convolution at the points, `G g G^T`: a matrix `channels x filters` in
@@ -101,6 +93,19 @@ struct Order {
     rotated: bool,
 }
 
+/// Column `j` of the taps at the points.
+#[inline(always)]
+unsafe fn column<L: Lanes, T: Transform>(taps: &[[f32; PANEL]; 9], j: usize) -> [L; MOST] {
+    // SAFETY: the caller's promise.
+    unsafe {
+        T::filter([
+            L::load(taps[j].as_ptr()),
+            L::load(taps[3 + j].as_ptr()),
+            L::load(taps[6 + j].as_ptr()),
+        ])
+    }
+}
+
 simd! {
     /// Takes the filters of a panel to the points.
     ///
@@ -124,11 +129,12 @@ simd! {
             }
             // SAFETY: the caller's promise.
             unsafe {
-                let [a, b, c, d, e, f, g, h, i] = taps.each_ref().map(|tap| L::load(tap.as_ptr()));
-                let columns = [T::filter([a, d, g]), T::filter([b, e, h]), T::filter([c, f, i])];
+                let a: [L; MOST] = column::<L, T>(&taps, 0);
+                let b: [L; MOST] = column::<L, T>(&taps, 1);
+                let c: [L; MOST] = column::<L, T>(&taps, 2);
                 let out = out.as_mut_ptr().add(channel * PANEL);
                 for i in 0..T::IN {
-                    let row = T::filter(columns.map(|column| column[i]));
+                    let row = T::filter([a[i], b[i], c[i]]);
                     for (j, value) in row[..T::IN].iter().enumerate() {
                         value.store(out.add((i * T::IN + j) * point_stride(channels)));
                     }

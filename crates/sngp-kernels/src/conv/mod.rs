@@ -16,5 +16,5 @@ pub mod winograd_gradient;
 
 pub use choice::{Method, PreparedGradient, PreparedWeight, weight_gradient};
 pub use epilogue::Epilogue;
-pub use filters::{Tile, WinogradFilters};
+pub use filters::Tile;
 pub use shape::ConvShape;

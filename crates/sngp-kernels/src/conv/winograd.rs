@@ -136,6 +136,9 @@ impl<'a, T: Transform> Convolution<'a, T> {
                     column_stride: 1,
                 };
                 let right = Right::panels(self.filters.panel(panel, point), channels, PANEL);
+                let (next_point, next_panel) = ((index + 1) / panels, (index + 1) % panels);
+                let next = self.filters.panel(next_panel, next_point.min(points - 1));
+                let right = right.followed_by(next);
                 multiply_here(left, right, out, PANEL, false, &Plain);
             });
             run_all(strips.iter_mut().enumerate(), time, |(strip, out)| {

@@ -21,14 +21,14 @@ pub(crate) trait Lanes: Copy {
     /// `self - values`.
     unsafe fn minus(self, values: Self) -> Self;
 
-    /// Asks for what will be needed soon; the place may lie anywhere.
+    /// Has the second-level cache ask for what will be needed soon; the place may lie anywhere.
     #[inline(always)]
     fn prefetch(place: *const f32) {
         #[cfg(target_arch = "x86_64")]
         // SAFETY: every x86-64 has the instruction, and it never faults.
         unsafe {
-            use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-            _mm_prefetch::<_MM_HINT_T0>(place.cast());
+            use std::arch::x86_64::{_MM_HINT_T1, _mm_prefetch};
+            _mm_prefetch::<_MM_HINT_T1>(place.cast());
         }
         #[cfg(not(target_arch = "x86_64"))]
         let _ = place;

@@ -52,19 +52,32 @@ pub(crate) struct Right<'a> {
     columns: usize,
     step: usize,
     panel_stride: usize,
+    next: &'a [f32],
 }
 
 impl<'a> Right<'a> {
     /// A packed matrix.
     pub fn packed(packed: &'a Packed) -> Self {
         let (inner, columns) = (packed.inner(), packed.columns());
-        Self { values: packed.panels(), inner, columns, step: PANEL, panel_stride: inner * PANEL }
+        Self {
+            values: packed.panels(),
+            inner,
+            columns,
+            step: PANEL,
+            panel_stride: inner * PANEL,
+            next: &[],
+        }
     }
 
     /// Panels that lie in any buffer, one after the other, as in a packed matrix.
     pub fn panels(values: &'a [f32], inner: usize, columns: usize) -> Self {
         assert!(values.len() >= columns.div_ceil(PANEL) * inner * PANEL);
-        Self { values, inner, columns, step: PANEL, panel_stride: inner * PANEL }
+        Self { values, inner, columns, step: PANEL, panel_stride: inner * PANEL, next: &[] }
+    }
+
+    /// Says what the caller will read after this operand, so that it comes from memory meanwhile.
+    pub fn followed_by(self, next: &'a [f32]) -> Self {
+        Self { next, ..self }
     }
 
     /// The panels from `first` on, at most `count` of them, and the first `inner` of their rows.
@@ -78,12 +91,13 @@ impl<'a> Right<'a> {
     /// packing would cost more than the product.
     pub fn in_place(values: &'a [f32], inner: usize, columns: usize) -> Option<Self> {
         assert!(values.len() >= inner * columns);
-        (columns % PANEL == 0).then_some(Self {
+        columns.is_multiple_of(PANEL).then_some(Self {
             values,
             inner,
             columns,
             step: columns,
             panel_stride: PANEL,
+            next: &[],
         })
     }
 }
@@ -158,6 +172,7 @@ fn run<F: Finish>(
         panels: right.values.as_ptr(),
         panel_step: right.step,
         panel_stride: right.panel_stride,
+        next: right.next.as_ptr(),
         columns,
         out: out.as_mut_ptr(),
         out_stride,

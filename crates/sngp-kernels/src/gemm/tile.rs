@@ -7,6 +7,9 @@ use super::{Finish, PANEL};
 /// in the first-level cache while all rows of the left operand pass by.
 pub(super) const DEPTH: usize = 384;
 
+/// Bytes of a cache line.
+const LINE: usize = 64;
+
 /// The part of a product that one thread computes: some rows of the left operand by some panels.
 #[derive(Clone, Copy)]
 pub(super) struct Block {
@@ -20,6 +23,8 @@ pub(super) struct Block {
     /// From one row of a panel to the next, and from one panel to the next.
     pub panel_step: usize,
     pub panel_stride: usize,
+    /// What will be read after the last panel.
+    pub next: *const f32,
     /// Columns of the output, less than `PANEL` times the panels in the last one.
     pub columns: usize,
     pub out: *mut f32,
@@ -89,8 +94,20 @@ unsafe fn portable<L: Lanes, F: Finish>(block: Block, finish: &F) {
         // Few rows leave registers free for several panels at once, which hides the latency of
         // the multiply-adds.
         let group = if block.rows < 2 { 4 } else { 1 };
+        let tiles = block.rows.div_ceil(L::ROWS);
         let mut panel = 0;
         while panel < panels {
+            // What is read next comes from memory while this panel is worked on, spread over
+            // the tiles.
+            let ahead = if panel + 1 < panels {
+                let next = (panel + 1) * block.panel_stride + start * block.panel_step;
+                block.panels.wrapping_add(next)
+            } else if last {
+                block.next
+            } else {
+                block.panels.wrapping_add((start + depth) * block.panel_step)
+            };
+            let ahead_step = LINE / tiles;
             let together = if block.columns - panel * PANEL >= group * PANEL { group } else { 1 };
             let mut row = 0;
             while row < block.rows {
@@ -111,6 +128,8 @@ unsafe fn portable<L: Lanes, F: Finish>(block: Block, finish: &F) {
                         out_stride: block.out_stride,
                         columns: (block.columns - panel * PANEL).min(together * PANEL),
                         accumulate,
+                        ahead: ahead.wrapping_byte_add(row / L::ROWS * depth * ahead_step),
+                        ahead_step,
                     };
                     tile.run::<L>(rows, together);
                     if last {
@@ -161,6 +180,9 @@ struct Tile {
     out_stride: usize,
     columns: usize,
     accumulate: bool,
+    /// What to ask for at the first step, and how many bytes further on at each other.
+    ahead: *const f32,
+    ahead_step: usize,
 }
 
 impl Tile {
@@ -194,8 +216,13 @@ impl Tile {
         // full width, and only its columns are written.
         unsafe {
             let mut sums = [[L::zero(); PANELS]; ROWS];
-            let (mut left, mut panel) = (self.left, self.panel);
+            let (mut left, mut panel, mut ahead) = (self.left, self.panel, self.ahead);
             for _ in 0..self.depth {
+                // A single row reads its panels so fast that asking for others only costs time.
+                if PANELS == 1 {
+                    L::prefetch(ahead);
+                    ahead = ahead.wrapping_byte_add(self.ahead_step);
+                }
                 let values: [L; PANELS] =
                     std::array::from_fn(|p| L::load(panel.add(p * self.panel_stride)));
                 for (row, sums) in sums.iter_mut().enumerate() {

@@ -22,4 +22,4 @@ pub use optimizer::{AdamWStep, SgdStep};
 pub use pool::mean_pool;
 pub use posterior::{rank_update, variance, variance_reference};
 pub use random_features::{random_features, random_features_reference};
-pub use softmax::softmax;
+pub use softmax::{log_softmax, softmax};

@@ -37,7 +37,7 @@ pub fn evaluate<const D: usize>(
         .enumerate()
         .map(|(index, &size)| {
             let phase =
-                filled([size + index + 1], 1.5, &device).slice([index + 1..size + index + 1]);
+                filled([size + index + 1], 1.5, &device).slice_dim(0, index + 1..size + index + 1);
             phase.detach().require_grad()
         })
         .collect();

@@ -2,7 +2,9 @@
 
 use burn::tensor::{Device, Tensor, activation};
 use proptest::prelude::*;
-use sngp_kernels::{Activation, Prepared, activate, linear, linear_reference, softmax};
+use sngp_kernels::{
+    Activation, Prepared, activate, linear, linear_reference, log_softmax, softmax,
+};
 
 use crate::common::{assert_same, difference, filled, values};
 
@@ -60,6 +62,8 @@ proptest! {
             assert_same(&[rows * columns], 1e-5, ours, |l| activation.reference(shaped(l)));
             let ours = |l: &[Tensor<1>]| softmax(shaped(l));
             assert_same(&[rows * columns], 1e-5, ours, |l| activation::softmax(shaped(l), 1));
+            let ours = |l: &[Tensor<1>]| log_softmax(shaped(l));
+            assert_same(&[rows * columns], 1e-5, ours, |l| activation::log_softmax(shaped(l), 1));
         }
     }
 }

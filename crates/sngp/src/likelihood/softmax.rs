@@ -1,9 +1,9 @@
 //! Several classes.
 
 use burn::tensor::Tensor;
-use burn::tensor::activation::log_softmax;
 use ndarray::ArrayView2;
 use serde::{Deserialize, Serialize};
+use sngp_kernels::log_softmax;
 
 use super::LikelihoodFunction;
 use crate::data::{TargetBatch, Targets};
@@ -46,7 +46,7 @@ impl LikelihoodFunction for Softmax {
             TargetBatch::Classes(labels) => labels.clone(),
             TargetBatch::Values(values) => values.clone().int(),
         };
-        log_softmax(logits, 1).gather(1, labels.unsqueeze_dim(1)).mean().neg()
+        log_softmax(logits).gather(1, labels.unsqueeze_dim(1)).mean().neg()
     }
 
     fn curvatures(&self) -> &'static [Curvature] {
