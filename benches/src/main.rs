@@ -25,7 +25,12 @@ enum Request {
     Drop { work: String },
 }
 
+/// Everything runs inside the thread pool, as in the `sngp` binary.
 fn main() -> Result<()> {
+    rayon::scope(|_| serve())
+}
+
+fn serve() -> Result<()> {
     let mut prepared: HashMap<String, works::Work> = HashMap::new();
     let mut out = std::io::stdout();
     for line in std::io::stdin().lock().lines() {

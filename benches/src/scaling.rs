@@ -68,7 +68,8 @@ const COMMAND: &str = "cargo run --release -p sngp-benches --bin sngp-scaling";
 
 fn main() -> Result<()> {
     if let Some(case) = std::env::args().nth(1) {
-        let cost = fit(serde_json::from_str(&case)?)?;
+        let case = serde_json::from_str(&case)?;
+        let cost = rayon::scope(|_| fit(case))?;
         println!("{}", serde_json::to_string(&cost)?);
         return Ok(());
     }

@@ -21,15 +21,9 @@ const INTERRUPTED: u8 = 130;
 
 fn main() -> ExitCode {
     let args = args::Args::parse();
-    let result = context::Context::new(&args.common).and_then(|context| match args.command {
-        args::Command::Demo(demo) => commands::demo::run(&demo, &context),
-        args::Command::Bench { benchmark } => match benchmark {
-            args::Benchmark::Plane(plane) => commands::bench_2d::run(&plane, &context),
-        },
-        args::Command::List => commands::list::run(&context),
-        args::Command::Predict(predict) => commands::predict::run(&predict, &context),
-        args::Command::Inspect(inspect) => commands::inspect::run(&inspect, &context),
-    });
+    // Inside the pool, so that sharing out work does not mean waking another thread and sleeping.
+    let result = context::Context::new(&args.common)
+        .and_then(|context| rayon::scope(|_| run(args.command, &context)));
     match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
@@ -39,5 +33,17 @@ fn main() -> ExitCode {
                 .is_some_and(|error| matches!(error, sngp::Error::Interrupted { .. }));
             ExitCode::from(if interrupted { INTERRUPTED } else { FAILED })
         }
+    }
+}
+
+fn run(command: args::Command, context: &context::Context) -> anyhow::Result<()> {
+    match command {
+        args::Command::Demo(demo) => commands::demo::run(&demo, context),
+        args::Command::Bench { benchmark } => match benchmark {
+            args::Benchmark::Plane(plane) => commands::bench_2d::run(&plane, context),
+        },
+        args::Command::List => commands::list::run(context),
+        args::Command::Predict(predict) => commands::predict::run(&predict, context),
+        args::Command::Inspect(inspect) => commands::inspect::run(&inspect, context),
     }
 }

@@ -119,6 +119,9 @@ impl Finish for Plain {
 /// Multiply-adds below which another thread costs more than it saves.
 const WORTH_A_THREAD: usize = 150_000;
 
+/// Multiply-adds below which a smaller piece does not even out the threads' work any more.
+const WORTH_A_PIECE: usize = 1_000_000;
+
 /// Rows of a block: as many as leave the second-level cache room for a panel.
 const BLOCK_ROWS: usize = 96;
 
@@ -187,7 +190,7 @@ fn run<F: Finish>(
     } else {
         let row_blocks = rows.div_ceil(BLOCK_ROWS);
         // Enough pieces that no thread waits long for the last one, each worth its while.
-        let wanted = (4 * threads).min(work / WORTH_A_THREAD).max(threads);
+        let wanted = (4 * threads).min(work / WORTH_A_PIECE).max(threads);
         (row_blocks, wanted.div_ceil(row_blocks).min(panels))
     };
     let pieces = row_blocks * column_blocks;

@@ -71,7 +71,12 @@ impl Packed {
             if size < WORTH_A_THREAD {
                 panels.chunks_exact_mut(inner * PANEL).enumerate().for_each(one);
             } else {
-                panels.par_chunks_exact_mut(inner * PANEL).enumerate().for_each(one);
+                let at_least = WORTH_A_THREAD.div_ceil(2 * inner * PANEL);
+                panels
+                    .par_chunks_exact_mut(inner * PANEL)
+                    .enumerate()
+                    .with_min_len(at_least)
+                    .for_each(one);
             }
         }
         Self { panels, inner, columns }

@@ -148,7 +148,7 @@ impl Kernel for Variance {
         let parts: Vec<Vec<f32>> = if work < 1 << 18 {
             (0..matrices * groups).map(piece).collect()
         } else {
-            (0..matrices * groups).into_par_iter().map(piece).collect()
+            (0..matrices * groups).into_par_iter().with_max_len(1).map(piece).collect()
         };
         let mut out = vec![0.0; rows * matrices];
         for (index, part) in parts.iter().enumerate() {

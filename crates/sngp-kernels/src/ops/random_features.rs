@@ -1,5 +1,7 @@
 //! Random Fourier features: product, phase, cosine and scale in one pass.
 
+use std::sync::{Arc, OnceLock};
+
 use burn::tensor::Tensor;
 use burn_flex::FlexTensor;
 
@@ -66,16 +68,29 @@ struct RandomFeatures {
     prepared: Prepared,
 }
 
+/// The weight packed for both passes: it is frozen, so these last through training too.
+#[derive(Default)]
+struct Forms {
+    forward: OnceLock<Packed>,
+    backward: OnceLock<Packed>,
+}
+
+impl RandomFeatures {
+    fn forms(&self, weight: &Array) -> Arc<Forms> {
+        self.prepared.of(weight.tensor(), Forms::default)
+    }
+}
+
 impl Kernel for RandomFeatures {
     fn forward(&self, inputs: &[Array], keep: bool) -> (FlexTensor, Vec<FlexTensor>) {
         let [input, weight, bias] = inputs else { unreachable!("three inputs") };
         let (rows, width) = input.rows_and_width();
         let features = bias.len();
         let mut values = uninitialized(rows * features);
-        // The weight is frozen, so its packed form lasts through training too.
-        let packed = self.prepared.of(weight.tensor(), || Packed::rows(weight, width, features));
+        let forms = self.forms(weight);
+        let packed = forms.forward.get_or_init(|| Packed::rows(weight, width, features));
         let left = Left::rows(input, rows, width);
-        multiply(left, Right::packed(&packed), &mut values, false, &Plain);
+        multiply(left, Right::packed(packed), &mut values, false, &Plain);
         let mut sines = uninitialized(if keep { rows * features } else { 0 });
         scaled_cosine(&mut values, &mut sines, bias, self.scale);
         let kept = match keep {
@@ -97,9 +112,10 @@ impl Kernel for RandomFeatures {
         let width = weight.shape()[0];
         let inner: Vec<f32> = gradient.iter().zip(&**sines).map(|(g, s)| -g * s).collect();
         let mut out = uninitialized(rows * width);
-        let packed = Packed::transposed(weight, features, width);
+        let forms = self.forms(weight);
+        let packed = forms.backward.get_or_init(|| Packed::transposed(weight, features, width));
         let left = Left::rows(&inner, rows, features);
-        multiply(left, Right::packed(&packed), &mut out, false, &Plain);
+        multiply(left, Right::packed(packed), &mut out, false, &Plain);
         vec![Some(tensor(out, [rows, width])), None, None]
     }
 }

@@ -4,12 +4,11 @@ use std::fmt;
 
 use faer::linalg::matmul::triangular::{BlockStructure, matmul};
 use faer::{Accum, Mat, MatMut, MatRef, Par};
-use ndarray::{Array2, ArrayView2, Axis};
+use ndarray::{Array2, ArrayView2, Axis, CowArray};
 
 use super::Curvature;
 use super::accumulation::{check_momentum, check_ridge};
 use super::covariance::Covariance;
-use crate::linalg::row_major;
 use crate::{Error, Result};
 
 /// A SHA-256 over everything that determines the features `phi(x)`.
@@ -132,8 +131,11 @@ impl Precision {
         self.check(features, weights)?;
         for (sum, weight) in self.sums.iter_mut().zip(weights.axis_iter(Axis(1))) {
             let roots = weight.mapv(|w| F::from_f64((w * scale).sqrt())).insert_axis(Axis(1));
-            let scaled = (&features * &roots).as_standard_layout().into_owned();
-            F::add_square(sum, &scaled);
+            let scaled = match roots.iter().all(|root| *root == F::one()) {
+                true => features.as_standard_layout(),
+                false => CowArray::from(&features * &roots),
+            };
+            F::add_square(sum, scaled.as_standard_layout().view());
         }
         self.rows += features.nrows() as u64;
         Ok(())
@@ -279,13 +281,14 @@ impl Precision {
 }
 
 /// What features come as: f32 from a device, f64 from one's own computation.
-pub trait FeatureValue: ndarray::LinalgScalar + Into<f64> {
+pub trait FeatureValue: ndarray::LinalgScalar + PartialEq + Into<f64> {
     #[doc(hidden)]
     fn from_f64(value: f64) -> Self;
 
-    /// Adds `features^T features` to the lower triangle of a column-major matrix.
+    /// Adds `features^T features`, in standard layout, to the lower triangle of a column-major
+    /// matrix.
     #[doc(hidden)]
-    fn add_square(sum: &mut [f64], features: &Array2<Self>);
+    fn add_square(sum: &mut [f64], features: ArrayView2<'_, Self>);
 }
 
 impl FeatureValue for f32 {
@@ -293,8 +296,8 @@ impl FeatureValue for f32 {
         value as Self
     }
 
-    fn add_square(sum: &mut [f64], features: &Array2<f32>) {
-        let values = features.as_slice().expect("an owned array is in standard layout");
+    fn add_square(sum: &mut [f64], features: ArrayView2<'_, f32>) {
+        let values = features.as_slice().expect("an array in standard layout");
         sngp_kernels::rank_update(sum, values, features.ncols());
     }
 }
@@ -304,8 +307,10 @@ impl FeatureValue for f64 {
         value
     }
 
-    fn add_square(sum: &mut [f64], features: &Array2<f64>) {
-        let (n, features) = (features.ncols(), row_major(features));
+    fn add_square(sum: &mut [f64], features: ArrayView2<'_, f64>) {
+        let (rows, n) = features.dim();
+        let values = features.as_slice().expect("an array in standard layout");
+        let features = MatRef::from_row_major_slice(values, rows, n);
         matmul(
             MatMut::from_column_major_slice_mut(sum, n, n),
             BlockStructure::TriangularLower,
