@@ -4,6 +4,7 @@ use std::hint::black_box;
 
 use burn::tensor::{Device, Distribution, Tensor};
 use criterion::{BatchSize, Criterion, criterion_group, criterion_main};
+use sngp_kernels::allocator::{MiMalloc, keep_pages};
 use sngp_kernels::{
     Activation, AdamWStep, AttentionOptions, Geometry, Prepared, activate, attention,
     attention_reference, batch_norm_relu, batch_norm_relu_reference, convolution,
@@ -12,7 +13,7 @@ use sngp_kernels::{
 };
 
 #[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+static ALLOCATOR: MiMalloc = MiMalloc;
 
 fn normal<const D: usize>(shape: [usize; D]) -> Tensor<D> {
     Tensor::random(shape, Distribution::Normal(0.0, 1.0), &Device::flex())
@@ -198,5 +199,9 @@ fn optimizer(criterion: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, dense, product, rows, images, posterior, optimizer);
+fn allocator(_: &mut Criterion) {
+    keep_pages();
+}
+
+criterion_group!(benches, allocator, dense, product, rows, images, posterior, optimizer);
 criterion_main!(benches);

@@ -11,9 +11,10 @@ use std::io::{BufRead, Write};
 use anyhow::{Context, Result};
 use serde::Deserialize;
 use serde_json::{Value, json};
+use sngp_kernels::allocator::{MiMalloc, keep_pages};
 
 #[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+static ALLOCATOR: MiMalloc = MiMalloc;
 
 #[derive(Deserialize)]
 #[serde(tag = "do", rename_all = "snake_case")]
@@ -27,6 +28,7 @@ enum Request {
 
 /// Everything runs inside the thread pool, as in the `sngp` binary.
 fn main() -> Result<()> {
+    keep_pages();
     rayon::scope(|_| serve())
 }
 

@@ -18,10 +18,11 @@ use sngp::data::{Labelled, Table, Targets};
 use sngp::method::Sngp;
 use sngp::model::{Estimator, FitOptions, ModelConfig};
 use sngp::posterior::Curvature;
+use sngp_kernels::allocator::{MiMalloc, keep_pages};
 use sngp_lab::provenance;
 
 #[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+static ALLOCATOR: MiMalloc = MiMalloc;
 
 /// What is fitted: SNGP on ResFFN-12-128, one epoch in batches of 128.
 #[derive(Clone, Copy, Serialize, Deserialize)]
@@ -67,6 +68,7 @@ struct Report {
 const COMMAND: &str = "cargo run --release -p sngp-benches --bin sngp-scaling";
 
 fn main() -> Result<()> {
+    keep_pages();
     if let Some(case) = std::env::args().nth(1) {
         let case = serde_json::from_str(&case)?;
         let cost = rayon::scope(|_| fit(case))?;

@@ -10,16 +10,19 @@ mod progress;
 use std::process::ExitCode;
 
 use clap::Parser;
+use sngp_kernels::allocator::{MiMalloc, keep_pages};
 
-/// Training allocates and frees the same large buffers in every step; this allocator keeps them.
+/// Training allocates and frees the same large buffers in every step; this allocator keeps them
+/// when told so.
 #[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+static ALLOCATOR: MiMalloc = MiMalloc;
 
 /// What the shell sees: 0 done, 1 failed, 2 wrong arguments (clap's own), 130 interrupted.
 const FAILED: u8 = 1;
 const INTERRUPTED: u8 = 130;
 
 fn main() -> ExitCode {
+    keep_pages();
     let args = args::Args::parse();
     // Inside the pool, so that sharing out work does not mean waking another thread and sleeping.
     let result = context::Context::new(&args.common)

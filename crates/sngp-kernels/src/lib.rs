@@ -9,6 +9,9 @@
 //! Results do not depend on the number of threads: work is cut into pieces of a fixed size.
 #![warn(missing_docs)]
 
+#[cfg(feature = "allocator")]
+pub mod allocator;
+
 mod activation;
 mod array;
 mod attention;

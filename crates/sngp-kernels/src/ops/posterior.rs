@@ -7,8 +7,10 @@ use rayon::prelude::*;
 use crate::array::{Array, tensor, uninitialized};
 use crate::device::takes;
 use crate::gemm::{Left, PANEL, Packed, Plain, Right, multiply_here};
+use crate::lanes::dot;
 use crate::op::{Kernel, apply_2};
 use crate::prepared::Prepared;
+use crate::simd::simd;
 
 /// Columns of the precision that one piece of work adds to.
 const COLUMNS: usize = 48;
@@ -118,6 +120,15 @@ impl Triangle {
     }
 }
 
+simd! {
+    /// `||row||^2` of every row.
+    fn squared_norms(values: &[f32], columns: usize, out: &mut [f32]) {
+        for (out, row) in out.iter_mut().zip(values.chunks_exact(columns)) {
+            *out = dot(row, row);
+        }
+    }
+}
+
 impl Kernel for Variance {
     fn forward(&self, inputs: &[Array], _keep: bool) -> (FlexTensor, Vec<FlexTensor>) {
         let [features, factors] = inputs else { unreachable!("two inputs") };
@@ -141,8 +152,9 @@ impl Kernel for Variance {
             };
             let right = Right::packed(group);
             multiply_here(left, right, &mut image, group.columns(), false, &Plain);
-            let squares = |row: &[f32]| row.iter().map(|value| value * value).sum::<f32>();
-            image.chunks_exact(group.columns()).map(squares).collect::<Vec<f32>>()
+            let mut squares = uninitialized(rows);
+            squared_norms(&image, group.columns(), &mut squares);
+            squares
         };
         let work = rows * matrices * n * n / 2;
         let parts: Vec<Vec<f32>> = if work < 1 << 18 {
