@@ -3,13 +3,16 @@
 mod common;
 
 use std::fs;
+use std::path::Path;
 
 use common::{SMALL, experiment, rows, run, sngp, text};
 
 #[test]
 fn help_shows_examples_and_exit_codes() {
     let output = run(sngp().arg("--help"), 0);
-    for word in ["demo", "bench", "inspect", "list", "--device", "--threads", "Exit codes"] {
+    for word in
+        ["demo", "bench", "predict", "inspect", "list", "--device", "--threads", "Exit codes"]
+    {
         assert!(text(&output.stdout).contains(word), "{word}");
     }
     assert!(text(&run(sngp().args(["bench", "2d", "--help"]), 0).stdout).contains("--seeds"));
@@ -21,7 +24,9 @@ fn list_walks_every_registry() {
     for name in sngp::method::Method::all() {
         assert!(listed.contains(name.name()), "{name}");
     }
-    for name in ["res_ffn", "two_moons", "ece", "auroc", "dempster_shafer", "poisson"] {
+    for name in
+        ["res_ffn", "wide_resnet", "two_moons", "ece", "auroc", "dempster_shafer", "poisson"]
+    {
         assert!(listed.contains(name), "{name}");
     }
     let json: serde_json::Value =
@@ -49,6 +54,34 @@ fn the_demo_trains_draws_and_leaves_models_that_can_be_inspected() {
     let json = run(sngp().arg("inspect").arg(&model).arg("--json"), 0).stdout;
     let json: serde_json::Value = serde_json::from_slice(&json).unwrap();
     assert_eq!(json["members"][0]["spectral"]["layers"].as_array().unwrap().len(), 12);
+
+    let points = folder.path().join("points.csv");
+    fs::write(&points, "x,y\n0.5,0.2\n9.0,9.0\n").unwrap();
+    let predict = |data: &Path| {
+        let mut command = sngp();
+        command.arg("predict").arg(&model).arg("--data").arg(data);
+        command
+    };
+    let predicted = text(&run(&mut predict(&points), 0).stdout);
+    let lines: Vec<&str> = predicted.lines().collect();
+    assert_eq!((lines[0], lines.len()), ("label,probability,uncertainty", 3), "{predicted}");
+    let json = text(&run(predict(&points).arg("--json"), 0).stdout);
+    let uncertainty = |line: &str| {
+        let row: serde_json::Value = serde_json::from_str(line).unwrap();
+        row["uncertainty"].as_f64().unwrap()
+    };
+    let uncertainty: Vec<f64> = json.lines().map(uncertainty).collect();
+    assert!(uncertainty[1] > uncertainty[0], "far from its data it is less certain: {json}");
+    for (rows, message) in [
+        ("0.5,word\n", "row 1: `0.5,word`"),
+        ("1.0\n", "expected 2, found 1"),
+        ("1,inf\n", "row 1"),
+    ] {
+        fs::write(&points, rows).unwrap();
+        let failed = text(&run(&mut predict(&points), 1).stderr);
+        assert!(failed.contains(message), "{failed}");
+    }
+    assert!(text(&run(&mut predict(Path::new("none.csv")), 1).stderr).contains("none.csv"));
 
     fs::write(model.join("config.json"), "{}").unwrap();
     let failed = run(sngp().arg("inspect").arg(&model), 1);

@@ -1,6 +1,7 @@
 //! The integration tests as one program: Burn is heavy to link, so it is done once.
 
 mod bad_data;
+mod both_paths;
 mod common;
 mod dropout_sampling;
 mod golden_duq;
@@ -15,3 +16,4 @@ mod properties;
 mod resume;
 mod spectral_bounds;
 mod training;
+mod wide_resnet;

@@ -1,0 +1,88 @@
+//! The wide residual network as a backbone of the library's methods.
+
+use burn::tensor::{Device, Tensor, TensorData};
+use sngp::backbone::{WideResNet, WideResNetConfig};
+use sngp::data::{Inputs, Labelled, Targets};
+use sngp::method::{Deterministic, Duq, McDropout, Method, Sngp};
+use sngp::model::{Estimator, FitOptions, Model, ModelConfig};
+use sngp::train::Optimizer;
+
+/// Images of one colour, bright or dark, with a little texture.
+struct Shades;
+
+impl Shades {
+    const ROWS: usize = 48;
+
+    fn label(row: usize) -> usize {
+        row % 2
+    }
+}
+
+impl Inputs<Tensor<4>> for Shades {
+    fn rows(&self) -> usize {
+        Self::ROWS
+    }
+
+    fn batch(&self, rows: &[usize], device: &Device) -> Tensor<4> {
+        let image = |&row: &usize| {
+            let shade = if Self::label(row) == 0 { -1.0 } else { 1.0 };
+            (0..192).map(move |i| shade + 0.3 * ((row * 192 + i) as f32 * 0.7).sin())
+        };
+        let values: Vec<f32> = rows.iter().flat_map(image).collect();
+        Tensor::from_data(TensorData::new(values, [rows.len(), 3, 8, 8]), device)
+    }
+}
+
+fn fit(method: impl Into<Method>) -> Model<WideResNet> {
+    let mut config = ModelConfig::new(method);
+    config.training.epochs = 3;
+    config.training.batch_size = 16;
+    config.training.optimizer = Optimizer::Sgd { momentum: 0.9 };
+    config.training.learning_rate = 0.05;
+    config.gaussian_process.features.count = 64;
+    let backbone = WideResNetConfig { depth: 10, widen: 1, dropout: 0.1, image: [3, 8, 8] };
+    let labels = (0..Shades::ROWS).map(Shades::label).collect();
+    let data = Labelled::new(Shades, Targets::classes(labels, 2).unwrap()).unwrap();
+    let options = FitOptions::new(&Device::flex());
+    Estimator::<WideResNet>::new(config, backbone).fit(&data, options).unwrap()
+}
+
+#[test]
+fn it_learns_and_survives_its_folder() {
+    let methods: [Method; 4] =
+        [Deterministic {}.into(), Sngp {}.into(), McDropout::default().into(), Duq {}.into()];
+    for method in methods {
+        let model = fit(method.clone());
+        let prediction = model.predict(&Shades).unwrap();
+        let labels = prediction.labels().unwrap();
+        let right = (0..Shades::ROWS).filter(|&row| labels[row] == Shades::label(row)).count();
+        assert!(right * 10 >= Shades::ROWS * 9, "{method}: {right} of {}", Shades::ROWS);
+        // The running averages of batch normalization are part of the model.
+        let folder = tempfile::tempdir().unwrap();
+        model.save(folder.path().join("model")).unwrap();
+        let loaded =
+            Model::<WideResNet>::load(folder.path().join("model"), &Device::flex()).unwrap();
+        assert_eq!(loaded.predict(&Shades).unwrap(), prediction, "{method}");
+    }
+}
+
+/// Evaluation normalizes by running averages: a row does not see its neighbours.
+#[test]
+fn a_row_does_not_depend_on_its_batch() {
+    let model = fit(Sngp {});
+    let whole = model.predict(&Shades).unwrap();
+    let device = Device::flex();
+    for row in [0, 5, 47] {
+        let alone = model.predict_batch(Shades.batch(&[row], &device)).unwrap();
+        for (alone, together) in alone.logits.iter().zip(whole.logits.row(row)) {
+            assert!((alone - together).abs() < 1e-4, "row {row}: {alone} and {together}");
+        }
+    }
+}
+
+#[test]
+fn images_of_another_size_are_refused() {
+    let model = fit(Deterministic {});
+    let error = model.predict_batch(Tensor::zeros([1, 3, 16, 8], &Device::flex())).unwrap_err();
+    assert!(error.to_string().contains("3 x 16 x 8"), "{error}");
+}
