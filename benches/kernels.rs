@@ -1,4 +1,4 @@
-//! Each kernel beside the same in Burn's own ops: `cargo bench -p sngp-benches`.
+//! Each kernel beside the same in Burn's own ops: `cargo bench --workspace --bench kernels`.
 
 use std::hint::black_box;
 

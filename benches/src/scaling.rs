@@ -1,5 +1,5 @@
 //! How the cost of fitting grows, and how fast the binary starts:
-//! `cargo run --release -p sngp-benches --bin sngp-scaling`.
+//! `cargo build --release --workspace && target/release/sngp-scaling`.
 //!
 //! Every case is fitted in a process of its own, so that its peak memory is its own. Writes
 //! `docs/scaling.json` and the tables between the marks in `docs/performance.md`.
@@ -65,7 +65,7 @@ struct Report {
     start_up: StartUp,
 }
 
-const COMMAND: &str = "cargo run --release -p sngp-benches --bin sngp-scaling";
+const COMMAND: &str = "cargo build --release --workspace && target/release/sngp-scaling";
 
 fn main() -> Result<()> {
     keep_pages();

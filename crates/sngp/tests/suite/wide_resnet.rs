@@ -35,11 +35,14 @@ impl Inputs<Tensor<4>> for Shades {
 
 fn fit(method: impl Into<Method>) -> Model<WideResNet> {
     let mut config = ModelConfig::new(method);
-    config.training.epochs = 3;
+    config.training.epochs = 5;
     config.training.batch_size = 16;
     config.training.optimizer = Optimizer::Sgd { momentum: 0.9 };
     config.training.learning_rate = 0.05;
     config.gaussian_process.features.count = 64;
+    // The hidden vectors have 64 entries of about one, and the features a norm of one.
+    config.gaussian_process.features.length_scale = 64.0;
+    config.gaussian_process.feature_gain = 32f64.sqrt();
     let backbone = WideResNetConfig { depth: 10, widen: 1, dropout: 0.1, image: [3, 8, 8] };
     let labels = (0..Shades::ROWS).map(Shades::label).collect();
     let data = Labelled::new(Shades, Targets::classes(labels, 2).unwrap()).unwrap();
