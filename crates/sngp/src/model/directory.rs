@@ -17,7 +17,7 @@ use crate::backbone::Backbone;
 use crate::exact_gp::{ExactGpClassifier, ExactGpState};
 use crate::files::to_json;
 use crate::network::NetworkPlan;
-use crate::nn::HeadConfig;
+use crate::nn::{FeatureKind, HeadConfig};
 use crate::posterior::Posterior;
 use crate::spectral::SpectralNormalization;
 use crate::{Error, Result};
@@ -184,9 +184,13 @@ impl<C> SavedConfig<C> {
         // Validation data is not saved, so an option that asks for some is no contradiction here.
         self.model.check(true)?;
         let recipe = self.model.method.recipe();
-        let Some(head) = self.model.head() else {
+        let Some(mut head) = self.model.head() else {
             return Ok(Fitted::Exact(Box::new(take_exact(tensors, &self.model)?)));
         };
+        if let HeadConfig::GaussianProcess(gp) = &mut head {
+            // The weights come from the file: no need to make orthogonal ones to be replaced.
+            gp.features.kind = FeatureKind::Gaussian;
+        }
         let curvature = self.model.likelihood.curvature(self.model.posterior.curvature)?;
         let wanted = match &head {
             HeadConfig::GaussianProcess(gp) => {
