@@ -22,9 +22,11 @@ proptest! {
                 true => (input, Some(other)),
                 false => (input * other, None),
             };
+            // Rows of two values have no gradient but for epsilon: with a small one, both sides
+            // would be the rounding of zero.
             match fused {
-                true => layer_norm(input, residual, gamma, beta, 1e-5),
-                false => layer_norm_reference(input, residual, gamma, beta, 1e-5),
+                true => layer_norm(input, residual, gamma, beta, 0.1),
+                false => layer_norm_reference(input, residual, gamma, beta, 0.1),
             }
         };
         let leaves = [rows * width, rows * width, width, width];
