@@ -48,6 +48,7 @@ where
         spectral: None,
         outputs: classes,
         log_noise: None,
+        pretrained: None,
         seed: 1,
     };
     let network = plan.build(&device)?;

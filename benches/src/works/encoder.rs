@@ -18,7 +18,7 @@ const CLASSES: usize = 150;
 
 /// The size of MiniLM.
 pub fn minilm() -> TransformerConfig {
-    TransformerConfig { dropout: 0.0, ..Default::default() }
+    TransformerConfig { dropout: 0.0, attention_dropout: 0.0, ..Default::default() }
 }
 
 /// The size of BERT-base.
@@ -42,7 +42,7 @@ impl Backbone for Averaged {
     }
 
     fn forward(&self, batch: Tensor<3>, pass: &mut Pass) -> Tensor<2> {
-        let tokens = self.encoder.forward(batch, None, pass);
+        let tokens = self.encoder.forward(batch, &Default::default(), pass);
         tokens.mean_dim(1).squeeze_dim(1)
     }
 

@@ -26,6 +26,7 @@ pub fn train() -> Result<Work> {
         spectral: None,
         outputs: 2,
         log_noise: None,
+        pretrained: None,
         seed: 1,
     };
     let inputs = normal([128, 2], &device);

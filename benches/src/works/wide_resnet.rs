@@ -34,6 +34,7 @@ pub fn train() -> Result<Work> {
         spectral: None,
         outputs: 10,
         log_noise: None,
+        pretrained: None,
         seed: 1,
     };
     let inputs = normal([32, 3, 32, 32], &device);

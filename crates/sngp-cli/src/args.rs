@@ -17,6 +17,7 @@ use sngp::method::Method;
         sngp demo                               the main idea in under a minute\n  \
         sngp bench 2d --seeds 3                 every method on two plane problems\n  \
         sngp bench 2d --methods sngp,duq        some of them\n  \
+        sngp bench clinc --data data            intents and sentences out of scope\n  \
         echo 0.5,0.2 | sngp predict demo/sngp   label, probability and uncertainty\n  \
         sngp inspect demo/sngp                  what a model says about itself\n  \
         sngp list                               methods, backbones, data sets, metrics, scores\n\n\
@@ -57,7 +58,8 @@ pub enum Command {
     },
     /// List methods, backbones, data sets, metrics and scores
     List,
-    /// Predict rows of numbers with a saved model: label, probability and uncertainty
+    /// Predict rows of numbers or sentences with a saved model: label, probability, uncertainty,
+    /// and whether it abstains
     Predict(Predict),
     /// Explain a saved model: configuration, spectral norms, health of its posterior
     Inspect(Inspect),
@@ -79,6 +81,8 @@ pub enum Benchmark {
     /// Two moons and two ovals: uncertainty surfaces, accuracy, calibration, OOD detection
     #[command(name = "2d")]
     Plane(Plane),
+    /// Intent classification with sentences out of scope, on a pretrained text encoder
+    Clinc(Clinc),
 }
 
 #[derive(Debug, ClapArgs)]
@@ -109,13 +113,51 @@ pub struct Plane {
 
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "Examples:\n  \
+    sngp bench clinc --data data --methods deterministic,sngp --seeds 3\n  \
+    sngp bench clinc --data data --config clinc-frozen      # minutes: the encoder is not trained\n  \
+    sngp bench clinc --data data --config my-experiment.toml\n\n\
+    The data folder holds clinc/data_full.json and models/all-MiniLM-L6-v2 (config.json,\n\
+    model.safetensors, tokenizer.json); an experiment file may name others. Stop with Ctrl-C and\n\
+    start again: it goes on. Finished networks are kept in --runs and never trained twice; each is\n\
+    a model folder for `sngp predict --text`.")]
+pub struct Clinc {
+    /// Experiment: clinc-minilm, clinc-mpnet, clinc-frozen, or a file
+    #[arg(long, default_value = "clinc-minilm", value_name = "NAME|FILE")]
+    pub config: PathBuf,
+    /// Folder that the experiment's paths are relative to [env: SNGP_DATA]
+    #[arg(long, env = "SNGP_DATA", hide_env = true, value_name = "FOLDER")]
+    pub data: Option<PathBuf>,
+    /// Methods to compare, separated by commas [default: the eight of the paper]
+    #[arg(long, value_delimiter = ',', value_name = "NAMES", value_parser = method)]
+    pub methods: Vec<Method>,
+    /// How many seeds to average over
+    #[arg(long, default_value_t = 1, value_name = "N", value_parser = at_least_one)]
+    pub seeds: usize,
+    /// The first seed
+    #[arg(long, default_value_t = 0, value_name = "N")]
+    pub seed: u64,
+    /// Folder for the tables
+    #[arg(long, default_value = "docs/results", value_name = "FOLDER")]
+    pub out: PathBuf,
+    /// Folder for trained networks and checkpoints
+    #[arg(long, default_value = "runs", value_name = "FOLDER")]
+    pub runs: PathBuf,
+}
+
+#[derive(Debug, ClapArgs)]
+#[command(after_help = "Examples:\n  \
     echo 0.5,0.2 | sngp predict demo/sngp\n  \
-    sngp predict demo/sngp --data points.csv > predictions.csv")]
+    sngp predict demo/sngp --data points.csv > predictions.csv\n  \
+    sngp predict runs/clinc-minilm/sngp-0 --text 'what is my balance' --text 'who won in 1998'\n  \
+    sngp predict runs/clinc-minilm/sngp-0 --data sentences.txt --json")]
 pub struct Predict {
     /// A model folder
     pub model: PathBuf,
-    /// Comma-separated numbers, one example a row, with or without a header; `-` reads standard
-    /// input
+    /// A sentence, for models that take text; may be given several times
+    #[arg(long, value_name = "SENTENCE", conflicts_with = "data")]
+    pub text: Vec<String>,
+    /// Comma-separated numbers, one example a row, with or without a header; for models that take
+    /// text, one sentence a line; `-` reads standard input
     #[arg(long, default_value = "-", value_name = "FILE")]
     pub data: PathBuf,
 }

@@ -44,6 +44,7 @@ fn run(command: args::Command, context: &context::Context) -> anyhow::Result<()>
         args::Command::Demo(demo) => commands::demo::run(&demo, context),
         args::Command::Bench { benchmark } => match benchmark {
             args::Benchmark::Plane(plane) => commands::bench_2d::run(&plane, context),
+            args::Benchmark::Clinc(clinc) => commands::bench_clinc::run(&clinc, context),
         },
         args::Command::List => commands::list::run(context),
         args::Command::Predict(predict) => commands::predict::run(&predict, context),

@@ -37,24 +37,36 @@ impl PlaneExperiment {
     pub fn parse(text: &str) -> Result<Self, Error> {
         let experiment: Self =
             toml::from_str(text).map_err(|error| Error::Data(format!("experiment: {error}")))?;
-        for name in experiment.methods.keys() {
-            experiment.model_for(&name.parse()?)?;
-        }
+        check_methods(&experiment.model, &experiment.methods)?;
         Ok(experiment)
     }
 
     /// The configuration of a method: what all share, and over it what is its own.
     pub fn model_for(&self, method: &Method) -> Result<ModelConfig, Error> {
-        let invalid = |error: &dyn std::fmt::Display| {
-            Error::Data(format!("experiment, method {method}: {error}"))
-        };
-        let shared = ModelConfig { method: method.clone(), ..self.model.clone() };
-        let mut config = toml::Table::try_from(&shared).map_err(|error| invalid(&error))?;
-        if let Some(own) = self.methods.get(method.name()).and_then(toml::Value::as_table) {
-            overlay(&mut config, own);
-        }
-        config.try_into().map_err(|error| invalid(&error))
+        overlaid(&self.model, &self.methods, method)
     }
+}
+
+/// Refuses tables of methods that are unknown or hold what no model has.
+pub(crate) fn check_methods(shared: &ModelConfig, own: &toml::Table) -> Result<(), Error> {
+    own.keys().try_for_each(|name| overlaid(shared, own, &name.parse()?).map(drop))
+}
+
+/// The configuration of a method: what all share, and over it the method's own table.
+pub(crate) fn overlaid(
+    shared: &ModelConfig,
+    own: &toml::Table,
+    method: &Method,
+) -> Result<ModelConfig, Error> {
+    let invalid = |error: &dyn std::fmt::Display| {
+        Error::Data(format!("experiment, method {method}: {error}"))
+    };
+    let shared = ModelConfig { method: method.clone(), ..shared.clone() };
+    let mut config = toml::Table::try_from(&shared).map_err(|error| invalid(&error))?;
+    if let Some(own) = own.get(method.name()).and_then(toml::Value::as_table) {
+        overlay(&mut config, own);
+    }
+    config.try_into().map_err(|error| invalid(&error))
 }
 
 /// Replaces values by those of `top`, table by table.

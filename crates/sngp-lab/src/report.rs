@@ -98,16 +98,11 @@ impl Report {
             let _ = writeln!(text, "|---|{}", "---|".repeat(columns.len()));
             for method in unique(rows.iter().map(|row| row.method.as_str())) {
                 let cell = |(split, metric): &(&str, &str)| {
-                    let found = rows.iter().find(|row| {
-                        row.method == method && row.split == *split && row.metric == *metric
-                    });
-                    match found {
-                        Some(row) if row.seeds > 1 => {
-                            format!("{:.3} ± {:.3}", row.mean, row.stderr)
-                        }
-                        Some(row) => format!("{:.3}", row.mean),
-                        None => "–".to_string(),
-                    }
+                    let wanted = |row: &&&Row| {
+                        (row.method.as_str(), row.split.as_str(), row.metric.as_str())
+                            == (method, *split, *metric)
+                    };
+                    shown(rows.iter().find(wanted).copied(), 3)
                 };
                 let cells: Vec<String> = columns.iter().map(cell).collect();
                 let _ = writeln!(text, "| `{method}` | {} |", cells.join(" | "));
@@ -120,6 +115,45 @@ impl Report {
             self.command, self.commit, self.cpu
         );
         text
+    }
+}
+
+impl Report {
+    /// The methods in the order of their first rows.
+    pub fn methods(&self) -> Vec<&str> {
+        unique(self.rows.iter().map(|row| row.method.as_str()))
+    }
+
+    /// What was measured on, in the order of first appearance.
+    pub fn splits(&self) -> impl Iterator<Item = &str> {
+        unique(self.rows.iter().map(|row| row.split.as_str())).into_iter()
+    }
+
+    /// The row of a method, a split and a metric.
+    pub fn find(&self, method: &str, split: &str, metric: &str) -> Option<&Row> {
+        let wanted = (method, split, metric);
+        self.rows
+            .iter()
+            .find(|row| (row.method.as_str(), row.split.as_str(), row.metric.as_str()) == wanted)
+    }
+
+    /// The same as text.
+    pub fn cell(&self, method: &str, split: &str, metric: &str) -> String {
+        shown(self.find(method, split, metric), 4)
+    }
+
+    /// How many seeds a method's rows are the mean of.
+    pub fn seeds(&self, method: &str) -> usize {
+        self.rows.iter().find(|row| row.method == method).map_or(0, |row| row.seeds)
+    }
+}
+
+/// A mean with its standard error, where there is one.
+fn shown(row: Option<&Row>, digits: usize) -> String {
+    match row {
+        Some(row) if row.seeds > 1 => format!("{:.digits$} ± {:.digits$}", row.mean, row.stderr),
+        Some(row) => format!("{:.digits$}", row.mean),
+        None => "–".to_string(),
     }
 }
 

@@ -21,6 +21,12 @@ pub trait Inputs<B>: Send + Sync {
     fn digest(&self) -> Option<[u8; 32]> {
         None
     }
+
+    /// How long an example is, e.g. a sentence in tokens. Batches are made of examples alike, so
+    /// that little is padded.
+    fn length(&self, _row: usize) -> usize {
+        1
+    }
 }
 
 /// A table of finite numbers, the inputs of vector networks.

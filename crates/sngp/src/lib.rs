@@ -39,6 +39,7 @@
 //! 10. [`score`] and [`metrics`]: how uncertain it is, and how well that works.
 //! 11. [`model`]: all of it as one fitted model, saved as a folder that verifies itself.
 //!
+//! [`text`] has what sentences need: pretrained encoders, their tokenizers, models that take text.
 //! [`exact_gp`] is the reference that all of this approximates, for small data.
 //!
 //! Nothing is trained or changed behind the caller's back: an [`model::Estimator`] is unfitted, a
@@ -67,6 +68,7 @@ pub mod registry;
 pub mod score;
 pub mod seed;
 pub mod spectral;
+pub mod text;
 pub mod train;
 
 pub use error::{Error, Result};

@@ -43,23 +43,22 @@ pub struct NetworkPlan<'a, B: Backbone> {
     pub outputs: usize,
     /// The start of the learned log noise variance, if there is one.
     pub log_noise: Option<f64>,
-    /// Determines every weight.
+    /// The backbone to start from instead of a drawn one.
+    pub pretrained: Option<&'a B>,
+    /// Determines every drawn weight.
     pub seed: u64,
 }
 
 impl<B: Backbone> NetworkPlan<'_, B> {
     /// Draws the network on a device.
     pub fn build(&self, device: &Device) -> Result<Network<B>> {
-        let width = B::width(self.backbone);
-        let (backbone, head) = {
+        let Network { backbone, head, log_noise, .. } = {
             let _alone = INITIALIZATION.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
             device.seed(derive(self.seed, Purpose::Weights, 0));
-            let backbone = B::build(self.backbone, device)?;
-            let head = self.head.init(width, self.outputs, self.seed, device)?;
+            let network = self.blank(device)?;
             // Burn draws a parameter when it is first read: read them all before others may.
-            backbone.visit(&mut ReadAll);
-            head.visit(&mut ReadAll);
-            (backbone, head)
+            network.visit(&mut ReadAll);
+            network
         };
         let (spectral, backbone) = match &self.spectral {
             Some(config) => {
@@ -68,9 +67,19 @@ impl<B: Backbone> NetworkPlan<'_, B> {
             }
             None => (None, backbone),
         };
+        Ok(Network { backbone, head, spectral, log_noise })
+    }
+
+    /// The network before its weights are drawn and normalized, to be filled with others.
+    pub(crate) fn blank(&self, device: &Device) -> Result<Network<B>> {
+        let backbone = match self.pretrained {
+            Some(pretrained) => pretrained.clone().to_device(device),
+            None => B::build(self.backbone, device)?,
+        };
+        let head = self.head.init(B::width(self.backbone), self.outputs, self.seed, device)?;
         let log_noise =
             self.log_noise.map(|start| Param::from_tensor(Tensor::<1>::full([1], start, device)));
-        Ok(Network { backbone, head, spectral, log_noise })
+        Ok(Network { backbone, head, spectral: None, log_noise })
     }
 }
 
@@ -98,6 +107,13 @@ impl<B: Backbone> Network<B> {
         }
         FeatureMapHash(hasher.0.finalize().into())
     }
+}
+
+/// A hash of every weight of a module.
+pub(crate) fn weights_digest(module: &impl Module) -> [u8; 32] {
+    let mut hasher = Hasher(Sha256::new());
+    module.visit(&mut hasher);
+    hasher.0.finalize().into()
 }
 
 struct ReadAll;

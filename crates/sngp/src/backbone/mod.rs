@@ -2,15 +2,18 @@
 //!
 //! A backbone is a Burn module with one small trait. Implement [`Backbone`] for a module of your
 //! own and it has every method of the library; `examples/own_backbone.rs` shows it in full. The
-//! ones that ship with the library are listed in [`BACKBONES`]: one file, one line. Wide ResNet
-//! and BERT belong here, each as a file beside `res_ffn.rs`.
+//! ones that ship with the library are listed in [`BACKBONES`]: one file, one line.
 
 mod batch;
+mod bert;
 mod registry;
 mod res_ffn;
 mod wide_resnet;
 
 pub use batch::Batch;
+pub use bert::{
+    Bert, BertConfig, EncoderConfig, Pooler, PoolerActivation, PoolerConfig, Pooling, TextEncoder,
+};
 pub use registry::{BACKBONES, BackboneEntry, backbone};
 pub use res_ffn::{ResFfn, ResFfnConfig};
 pub use wide_resnet::{WideResNet, WideResNetConfig};
@@ -55,6 +58,12 @@ pub trait Backbone: Module + ModuleDisplay + Sync + 'static {
 
     /// The layers whose spectral norm the normalized methods bound; the residual ones, as a rule.
     fn spectral_layers(&mut self) -> Vec<SpectralLayer<'_>> {
+        Vec::new()
+    }
+
+    /// The parts from the input up whose learning rates `layer_decay` sets apart: the beginning
+    /// of their parameters' paths inside the backbone.
+    fn depths(&self) -> Vec<String> {
         Vec::new()
     }
 

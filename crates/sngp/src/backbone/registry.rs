@@ -4,7 +4,7 @@ use std::path::Path;
 
 use burn::tensor::Device;
 
-use super::{Backbone, ResFfn, WideResNet};
+use super::{Backbone, Bert, Pooler, ResFfn, WideResNet};
 use crate::model::{AnyModel, Model};
 use crate::{Error, Result};
 
@@ -22,6 +22,8 @@ pub struct BackboneEntry {
 pub static BACKBONES: &[BackboneEntry] = &[
     entry::<ResFfn>("residual feed-forward network for vectors, any depth and width"),
     entry::<WideResNet>("wide residual network for images, any depth and width"),
+    entry::<Bert>("BERT or MPNet encoder for sentences, from a Hugging Face folder"),
+    entry::<Pooler>("one layer started at the identity, for vectors of an encoder not trained"),
 ];
 
 const fn entry<B: Backbone>(summary: &'static str) -> BackboneEntry {

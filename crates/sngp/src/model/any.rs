@@ -7,6 +7,7 @@ use burn::tensor::Device;
 use ndarray::ArrayView2;
 
 use super::config::ModelConfig;
+use super::decision::Decision;
 use super::fitted::Model;
 use super::inspection::Inspection;
 use crate::backbone::{Backbone, backbone};
@@ -27,6 +28,9 @@ pub trait AnyModel: Send {
 
     /// The names of the classes; empty for regression.
     fn labels(&self) -> &[String];
+
+    /// When it abstains, if it has been told.
+    fn decision(&self) -> Option<&Decision>;
 }
 
 impl<B: Backbone> AnyModel for Model<B> {
@@ -50,6 +54,10 @@ impl<B: Backbone> AnyModel for Model<B> {
 
     fn labels(&self) -> &[String] {
         Model::labels(self)
+    }
+
+    fn decision(&self) -> Option<&Decision> {
+        Model::decision(self)
     }
 }
 

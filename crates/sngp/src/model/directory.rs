@@ -9,13 +9,15 @@ use burn::tensor::{Device, Tensor, TensorData};
 use ndarray::Array2;
 use serde::{Deserialize, Serialize};
 
+use super::compose::Attachments;
 use super::config::ModelConfig;
+use super::decision::Decision;
 use super::fitted::{Fitted, Member, Model};
 use super::manifest::{MANIFEST, Manifest};
 use super::tensors::{PrecisionInfo, Tensors};
 use crate::backbone::Backbone;
 use crate::exact_gp::{ExactGpClassifier, ExactGpState};
-use crate::files::to_json;
+use crate::files::{read_json, to_json};
 use crate::network::NetworkPlan;
 use crate::nn::{FeatureKind, HeadConfig};
 use crate::posterior::Posterior;
@@ -35,6 +37,8 @@ struct SavedConfig<C> {
     outputs: usize,
     model: ModelConfig,
     posteriors: Vec<SavedPosterior>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    decision: Option<Decision>,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -52,11 +56,11 @@ struct BackboneName {
     backbone: String,
 }
 
-/// Which backbone a saved model has.
-pub(super) fn backbone_name(folder: &Path) -> Result<String> {
-    let files = Manifest::read(folder)?;
-    let name: BackboneName = parse(folder, &files, CONFIG)?;
-    Ok(name.backbone)
+/// Which backbone a saved model has, to load it as that. Nothing else is read or verified.
+pub fn backbone_name(folder: impl AsRef<Path>) -> Result<String> {
+    let folder = folder.as_ref();
+    Manifest::check_folder(folder)?;
+    Ok(read_json::<BackboneName>(&folder.join(CONFIG))?.backbone)
 }
 
 impl<B: Backbone> Model<B> {
@@ -109,7 +113,7 @@ impl<B: Backbone> Model<B> {
     /// Loads and verifies a model folder.
     pub fn load(folder: impl AsRef<Path>, device: &Device) -> Result<Self> {
         let folder = folder.as_ref();
-        let files = Manifest::read(folder)?;
+        let mut files = Manifest::read(folder)?;
         let name: BackboneName = parse(folder, &files, CONFIG)?;
         if name.backbone != B::NAME {
             let reason = format!("its backbone is `{}`, not `{}`", name.backbone, B::NAME);
@@ -128,7 +132,10 @@ impl<B: Backbone> Model<B> {
         let damaged = |error: Error| Error::corrupt(&path, error.to_string());
         let fitted = saved.restore::<B>(&mut tensors, device).map_err(damaged)?;
         tensors.finish().map_err(damaged)?;
+        files.retain(|name, _| !is_reserved(name));
         Ok(Self {
+            decision: saved.decision,
+            attachments: files,
             config: saved.model,
             backbone: saved.backbone_config,
             labels,
@@ -139,7 +146,7 @@ impl<B: Backbone> Model<B> {
     }
 
     /// Every file but the manifest.
-    fn files(&self) -> Result<BTreeMap<&'static str, Vec<u8>>> {
+    fn files(&self) -> Result<Attachments> {
         let mut tensors = Tensors::default();
         let mut posteriors = Vec::new();
         match &self.fitted {
@@ -166,12 +173,15 @@ impl<B: Backbone> Model<B> {
             outputs: self.outputs,
             model: self.config.clone(),
             posteriors,
+            decision: self.decision.clone(),
         };
-        Ok(BTreeMap::from([
+        let own = [
             (CONFIG, to_json(&config)?),
             (TENSORS, tensors.to_bytes()?),
             (LABELS, to_json(&self.labels)?),
-        ]))
+        ];
+        let own = own.into_iter().map(|(name, bytes)| (name.to_string(), bytes));
+        Ok(self.attachments.clone().into_iter().chain(own).collect())
     }
 }
 
@@ -205,10 +215,11 @@ impl<C> SavedConfig<C> {
             spectral: None,
             outputs: self.outputs,
             log_noise: self.model.likelihood.initial_log_noise(),
+            pretrained: None,
             seed: self.model.seed,
         };
         let member = |index: usize| -> Result<Member<B>> {
-            let mut network = plan.build(device)?;
+            let mut network = plan.blank(device)?;
             if recipe.spectral {
                 let blank =
                     SpectralNormalization::blank(&self.model.spectral, &mut network.backbone);
@@ -313,6 +324,11 @@ fn parse<T: serde::de::DeserializeOwned>(
     serde_json::from_slice(bytes).map_err(|e| Error::corrupt(folder.join(name), e.to_string()))
 }
 
+/// Whether a file of this name is part of every model folder.
+pub(super) fn is_reserved(name: &str) -> bool {
+    [CONFIG, TENSORS, LABELS, MANIFEST].contains(&name)
+}
+
 fn missing(folder: &Path, name: &str) -> Error {
     Error::corrupt(folder, format!("the manifest lists no {name}"))
 }
@@ -327,8 +343,9 @@ fn check_replaceable(folder: &Path) -> Result<()> {
     if !Manifest::is_ours(folder) {
         return Err(Error::NotOurs(folder.to_path_buf()));
     }
-    let ours = [CONFIG, TENSORS, LABELS, MANIFEST];
-    match names.iter().find(|name| !ours.iter().any(|ours| name.to_str() == Some(ours))) {
+    let listed = Manifest::names(folder)?;
+    let ours = |name: &str| is_reserved(name) || listed.iter().any(|listed| listed == name);
+    match names.iter().find(|name| !name.to_str().is_some_and(ours)) {
         None => Ok(()),
         Some(name) => {
             let reason = format!(

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use burn::tensor::Device;
 use sha2::{Digest, Sha256};
 
+use super::compose::Attachments;
 use super::config::ModelConfig;
 use super::fitted::{Fitted, Member, Model};
 use crate::backbone::{Backbone, Batch};
@@ -50,6 +51,8 @@ pub struct Estimator<B: Backbone> {
     pub config: ModelConfig,
     /// The backbone's configuration.
     pub backbone: B::Config,
+    /// The backbone to start from instead of a drawn one.
+    pub pretrained: Option<B>,
 }
 
 /// Where and how a model is fitted. Nothing here changes the result, but validation data where
@@ -89,7 +92,14 @@ impl<B: Backbone> FitOptions<'_, B> {
 impl<B: Backbone> Estimator<B> {
     /// An estimator.
     pub fn new(config: ModelConfig, backbone: B::Config) -> Self {
-        Self { config, backbone }
+        Self { config, backbone, pretrained: None }
+    }
+
+    /// The same estimator with networks that start from a pretrained backbone. Parameters that
+    /// require no gradient there are not trained here either.
+    pub fn with_pretrained(mut self, backbone: B) -> Self {
+        self.pretrained = Some(backbone);
+        self
     }
 
     /// Trains, accumulates the posterior and finishes it.
@@ -113,6 +123,8 @@ impl<B: Backbone> Estimator<B> {
             outputs,
             device: options.device,
             fitted,
+            decision: None,
+            attachments: Attachments::new(),
         })
     }
 
@@ -217,6 +229,7 @@ impl<B: Backbone> Estimator<B> {
             spectral: recipe.spectral.then(|| config.spectral.clone()),
             outputs,
             log_noise: config.likelihood.initial_log_noise(),
+            pretrained: self.pretrained.as_ref(),
             seed,
         };
         let accumulation = config.posterior.accumulation;
@@ -263,8 +276,9 @@ impl<B: Backbone> Estimator<B> {
         Ok(Member { network, posterior })
     }
 
-    /// What a checkpoint has to agree with: configuration, backbone, seed, and all the data.
-    fn fingerprint(
+    /// A hash of everything a training depends on: configuration, backbone, seed, and all the
+    /// data. What is kept of one training is not used for another.
+    pub fn fingerprint(
         &self,
         data: &Labelled<B::Batch>,
         validation: Option<&Labelled<B::Batch>>,
@@ -272,6 +286,9 @@ impl<B: Backbone> Estimator<B> {
     ) -> String {
         let mut hasher = Sha256::new();
         hasher.update(format!("{:?} {:?} {seed}", self.config, self.backbone));
+        if let Some(pretrained) = &self.pretrained {
+            hasher.update(crate::network::weights_digest(pretrained));
+        }
         for part in std::iter::once(data).chain(validation) {
             hasher.update(format!("{:?} {:?}", part.inputs.digest(), part.targets));
         }
@@ -286,7 +303,7 @@ pub(super) fn accumulate<B: Backbone>(
     inputs: &dyn Inputs<B::Batch>,
     device: &Device,
 ) -> Result<Precision> {
-    for rows in batches(inputs.rows(), EVALUATION_BATCH) {
+    for rows in batches(inputs, EVALUATION_BATCH) {
         let output = network.forward(inputs.batch(&rows, device), &mut Pass::evaluate());
         if let Some(features) = output.features {
             let (features, logits) = (host::matrix_f32(features), host::matrix(output.logits));

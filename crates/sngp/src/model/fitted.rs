@@ -3,7 +3,9 @@
 use burn::tensor::Device;
 use ndarray::s;
 
+use super::compose::Attachments;
 use super::config::ModelConfig;
+use super::decision::Decision;
 use super::estimator::{EVALUATION_BATCH, accumulate, no_vectors};
 use crate::backbone::{Backbone, Batch};
 use crate::data::Inputs;
@@ -25,6 +27,8 @@ pub struct Model<B: Backbone> {
     pub(super) outputs: usize,
     pub(super) device: Device,
     pub(super) fitted: Fitted<B>,
+    pub(super) decision: Option<Decision>,
+    pub(super) attachments: Attachments,
 }
 
 #[derive(Clone, Debug)]
@@ -60,6 +64,7 @@ impl<B: Backbone> Model<B> {
     ///     spectral: None,
     ///     outputs: 2,
     ///     log_noise: None,
+    ///     pretrained: None,
     ///     seed: 1,
     /// };
     /// let network = plan.build(&device)?;
@@ -94,6 +99,8 @@ impl<B: Backbone> Model<B> {
             outputs,
             device: device.clone(),
             fitted: Fitted::Networks(Vec::new()),
+            decision: None,
+            attachments: Attachments::new(),
         };
         let posterior = match &network.head {
             Head::GaussianProcess(gp) => {
@@ -188,9 +195,10 @@ impl<B: Backbone> Model<B> {
 
     /// Predicts every row.
     pub fn predict(&self, inputs: &dyn Inputs<B::Batch>) -> Result<Prediction> {
-        let parts = batches(inputs.rows(), EVALUATION_BATCH)
-            .map(|rows| self.predict_batch(inputs.batch(&rows, &self.device)));
-        Prediction::concatenate(parts.collect::<Result<_>>()?)
+        let batches = batches(inputs, EVALUATION_BATCH);
+        let parts = batches.iter().map(|rows| self.predict_batch(inputs.batch(rows, &self.device)));
+        let prediction = Prediction::concatenate(parts.collect::<Result<_>>()?)?;
+        Ok(prediction.restore_order(&batches.concat()))
     }
 
     /// Predicts one batch.

@@ -25,20 +25,26 @@ pub(super) struct Manifest {
 
 impl Manifest {
     /// The manifest of the given files.
-    pub fn of(files: &BTreeMap<&str, Vec<u8>>) -> Self {
-        let hashes = files.iter().map(|(name, bytes)| (name.to_string(), sha256(bytes)));
+    pub fn of(files: &BTreeMap<String, Vec<u8>>) -> Self {
+        let hashes = files.iter().map(|(name, bytes)| (name.clone(), sha256(bytes)));
         Self { format: FORMAT.to_string(), format_version: FORMAT_VERSION, files: hashes.collect() }
+    }
+
+    /// Refuses a folder that cannot be a model.
+    pub fn check_folder(folder: &Path) -> Result<()> {
+        if !folder.is_dir() {
+            return Err(Error::corrupt(folder, "there is no such model folder"));
+        }
+        if !folder.join(MANIFEST).exists() {
+            return Err(Error::corrupt(folder, format!("not a model folder: no {MANIFEST}")));
+        }
+        Ok(())
     }
 
     /// Reads a folder's manifest and every file it lists, verified.
     pub fn read(folder: &Path) -> Result<BTreeMap<String, Vec<u8>>> {
-        if !folder.is_dir() {
-            return Err(Error::corrupt(folder, "there is no such model folder"));
-        }
+        Self::check_folder(folder)?;
         let path = folder.join(MANIFEST);
-        if !path.exists() {
-            return Err(Error::corrupt(folder, format!("not a model folder: no {MANIFEST}")));
-        }
         let manifest: Self = read_json(&path)?;
         if manifest.format != FORMAT {
             return Err(Error::corrupt(path, format!("its format is `{}`", manifest.format)));
@@ -64,6 +70,11 @@ impl Manifest {
             files.insert(name, bytes);
         }
         Ok(files)
+    }
+
+    /// The names a folder's manifest lists.
+    pub fn names(folder: &Path) -> Result<Vec<String>> {
+        Ok(read_json::<Self>(&folder.join(MANIFEST))?.files.into_keys().collect())
     }
 
     /// Whether a folder says that it is one of ours.

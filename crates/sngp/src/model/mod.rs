@@ -1,10 +1,13 @@
 //! From a configuration to a fitted model and back from disk.
 //!
 //! [`Estimator`] (unfitted) `fit`s to a [`Model`] (fitted), which predicts, explains itself and
-//! is saved as a folder: `config.json`, `model.safetensors`, `labels.json`, `manifest.json`.
+//! is saved as a folder: `config.json`, `model.safetensors`, `labels.json`, what was attached to it
+//! (a tokenizer), and `manifest.json`.
 
 mod any;
+mod compose;
 mod config;
+mod decision;
 mod directory;
 mod estimator;
 mod fitted;
@@ -14,6 +17,8 @@ pub(crate) mod tensors;
 
 pub use any::{AnyModel, load_any};
 pub use config::ModelConfig;
+pub use decision::Decision;
+pub use directory::backbone_name;
 pub use estimator::{Estimator, FitOptions};
 pub use fitted::Model;
 pub use inspection::{Inspection, MemberInspection};

@@ -114,21 +114,29 @@ impl Tensors {
     pub fn take_f64(&mut self, name: &str) -> Result<(Vec<usize>, Vec<f64>)> {
         let entry = self.take(name)?;
         let values = match entry.dtype {
-            Dtype::F64 => numbers::<8>(&entry.bytes, f64::from_le_bytes),
+            Dtype::F64 => numbers::<8, f64>(&entry.bytes, f64::from_le_bytes),
             other => return Err(wrong_type(name, other)),
         };
         Ok((entry.shape, values))
     }
 
-    /// Takes f32 values and their shape.
+    /// Whether there is a tensor of a name.
+    pub fn contains(&self, name: &str) -> bool {
+        self.entries.contains_key(name)
+    }
+
+    /// Takes values and their shape as f32; the half precisions of published weights are widened.
     pub fn take_f32(&mut self, name: &str) -> Result<(Vec<usize>, Vec<f32>)> {
         let entry = self.take(name)?;
+        let widened = |dtype| {
+            let data =
+                TensorData::from_bytes_vec(entry.bytes.clone(), [entry.bytes.len() / 2], dtype);
+            data.iter::<f32>().collect()
+        };
         let values: Vec<f32> = match entry.dtype {
-            Dtype::F32 => entry
-                .bytes
-                .chunks_exact(4)
-                .map(|b| f32::from_le_bytes([b[0], b[1], b[2], b[3]]))
-                .collect(),
+            Dtype::F32 => numbers::<4, f32>(&entry.bytes, f32::from_le_bytes),
+            Dtype::F16 => widened(DType::F16),
+            Dtype::BF16 => widened(DType::BF16),
             other => return Err(wrong_type(name, other)),
         };
         match values.iter().all(|value| value.is_finite()) {
@@ -183,7 +191,7 @@ impl Tensors {
     }
 }
 
-fn numbers<const N: usize>(bytes: &[u8], from: impl Fn([u8; N]) -> f64) -> Vec<f64> {
+fn numbers<const N: usize, T>(bytes: &[u8], from: impl Fn([u8; N]) -> T) -> Vec<T> {
     bytes.as_chunks::<N>().0.iter().map(|chunk| from(*chunk)).collect()
 }
 
@@ -231,7 +239,10 @@ impl ModuleMapper for Assign<'_> {
         match self.tensors.take_f32(&name) {
             Ok((shape, values)) if shape == expected.to_vec() => {
                 let device = param.lazy_device();
-                param.map(|_| Tensor::from_data(TensorData::new(values, shape), &device))
+                let value = Tensor::from_data(TensorData::new(values, shape), &device);
+                // Not `map`, which would first draw a weight that was never drawn.
+                let id = param.id;
+                param.transform_for_load(value, id)
             }
             Ok((shape, _)) => {
                 let what = format!("tensor `{name}`");

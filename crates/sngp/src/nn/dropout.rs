@@ -2,9 +2,10 @@
 
 use burn::module::Module;
 use burn::tensor::{Device, Tensor, TensorData};
-use rand::RngExt;
+use rand::{RngExt, SeedableRng};
 
 use crate::pass::{Mode, Pass};
+use crate::seed::Rng;
 
 /// Zeroes each unit with probability `rate` and scales the others by `1 / (1 - rate)`.
 ///
@@ -49,19 +50,36 @@ impl Dropout {
         if !self.is_active(pass) {
             return None;
         }
-        let mut shape = shape;
-        if pass.mode() == Mode::Sample {
-            shape[0] = 1;
-        }
+        let sampled = pass.mode() == Mode::Sample;
         let noise = pass.noise()?;
         let keep = (1.0 / (1.0 - self.rate)) as f32;
         // Comparing raw 32-bit draws is exact and several times cheaper than drawing floats.
         let threshold = (self.rate * f64::from(u32::MAX)) as u32;
-        let mask: Vec<f32> = (0..shape.iter().product())
-            .map(|_| if noise.random::<u32>() < threshold { 0.0 } else { keep })
-            .collect();
+        let draw = |rng: &mut Rng| if rng.random::<u32>() < threshold { 0.0 } else { keep };
+        if !sampled {
+            let mask = (0..shape.iter().product()).map(|_| draw(noise)).collect::<Vec<f32>>();
+            return Some(Tensor::from_data(TensorData::new(mask, shape), device));
+        }
+        let mut shape = shape;
+        shape[0] = 1;
+        let mut mask = Vec::with_capacity(shape.iter().product());
+        let layer = Rng::seed_from_u64(noise.random());
+        for index in line_indices(&shape[..D - 1]) {
+            let mut line = layer.clone();
+            line.set_stream(index);
+            mask.extend((0..shape[D - 1]).map(|_| draw(&mut line)));
+        }
         Some(Tensor::from_data(TensorData::new(mask, shape), device))
     }
+}
+
+/// A number for every line along the last axis that depends on its place alone, not on the sizes
+/// of the axes: the thinned network is the same for short and long sentences.
+fn line_indices(axes: &[usize]) -> Vec<u64> {
+    axes.iter().fold(vec![0], |lines, &size| {
+        let extended = |line: u64| (0..size as u64).map(move |place| (line << 20) | place);
+        lines.into_iter().flat_map(extended).collect()
+    })
 }
 
 #[cfg(test)]
@@ -85,6 +103,17 @@ mod tests {
         let mean = values.iter().sum::<f32>() / 2000.0;
         assert!((dropped - 0.25).abs() < 0.05, "{dropped}");
         assert!((mean - 1.0).abs() < 0.07, "{mean}");
+    }
+
+    #[test]
+    fn a_sampled_network_does_not_depend_on_how_much_is_padded() {
+        let mask = |tokens| -> Vec<f32> {
+            let shape = [3, 2, tokens, tokens];
+            let mask = Dropout::new(0.5).mask(shape, &Device::flex(), &mut Pass::sample(4, 0));
+            let top = mask.unwrap().slice([0..1, 0..2, 0..4, 0..4]);
+            top.into_data().try_to_vec().unwrap()
+        };
+        assert_eq!(mask(4), mask(9));
     }
 
     #[test]

@@ -25,4 +25,4 @@ pub use layer_norm::LayerNorm;
 pub(crate) use rbf_centroids::CentroidUpdate;
 pub use rbf_centroids::{RbfCentroids, RbfCentroidsConfig};
 pub use sngp_kernels::Activation;
-pub use transformer::{TransformerConfig, TransformerEncoder, TransformerLayer};
+pub use transformer::{ScoreTerms, TransformerConfig, TransformerEncoder, TransformerLayer};

@@ -20,15 +20,25 @@ pub struct TransformerConfig {
     pub heads: usize,
     /// Width inside the feed-forward blocks.
     pub inner: usize,
-    /// Dropout rate, of attention probabilities too.
+    /// Dropout rate of what is added to the residuals.
     pub dropout: f64,
+    /// Dropout rate of attention probabilities.
+    pub attention_dropout: f64,
     /// Added to the variances that are normalized by.
     pub epsilon: f64,
 }
 
 impl Default for TransformerConfig {
     fn default() -> Self {
-        Self { layers: 6, width: 384, heads: 12, inner: 1536, dropout: 0.1, epsilon: 1e-12 }
+        Self {
+            layers: 6,
+            width: 384,
+            heads: 12,
+            inner: 1536,
+            dropout: 0.1,
+            attention_dropout: 0.1,
+            epsilon: 1e-12,
+        }
     }
 }
 
@@ -39,8 +49,12 @@ impl TransformerConfig {
             let rule = format!("it must divide the width {}", self.width);
             return Err(Error::config("the number of heads", self.heads, &rule));
         }
-        if !(0.0..1.0).contains(&self.dropout) {
-            return Err(Error::config("dropout", self.dropout, "it must be in [0, 1)"));
+        for (what, rate) in
+            [("dropout", self.dropout), ("attention_dropout", self.attention_dropout)]
+        {
+            if !(0.0..1.0).contains(&rate) {
+                return Err(Error::config(what, rate, "it must be in [0, 1)"));
+            }
         }
         let layers = (0..self.layers).map(|_| TransformerLayer {
             qkv: Dense::new(self.width, 3 * self.width, device),
@@ -50,6 +64,7 @@ impl TransformerConfig {
             down: Dense::new(self.inner, self.width, device),
             output_norm: LayerNorm::new(self.width, self.epsilon, device),
             dropout: Dropout::new(self.dropout),
+            attention_dropout: Dropout::new(self.attention_dropout),
             heads: self.heads,
         });
         Ok(TransformerEncoder { layers: layers.collect() })
@@ -67,7 +82,8 @@ impl TransformerConfig {
 /// let config = TransformerConfig { layers: 2, width: 8, heads: 2, inner: 16, ..Default::default() };
 /// let encoder = config.init(&device)?;
 /// let tokens = Tensor::zeros([1, 5, 8], &device);
-/// assert_eq!(encoder.forward(tokens, None, &mut Pass::evaluate()).dims(), [1, 5, 8]);
+/// let output = encoder.forward(tokens, &Default::default(), &mut Pass::evaluate());
+/// assert_eq!(output.dims(), [1, 5, 8]);
 /// # Ok::<(), sngp::Error>(())
 /// ```
 #[derive(Module, Debug)]
@@ -77,19 +93,22 @@ pub struct TransformerEncoder {
 }
 
 impl TransformerEncoder {
-    /// The vectors of all tokens. The mask is added to the scores of every key: 0, or negative
-    /// infinity for padding.
+    /// The vectors of all tokens.
     ///
     /// # Shapes
-    /// - tokens and output: `[batch, tokens, width]`, mask: `[batch, tokens]`
-    pub fn forward(
-        &self,
-        tokens: Tensor<3>,
-        mask: Option<Tensor<2>>,
-        pass: &mut Pass,
-    ) -> Tensor<3> {
-        self.layers.iter().fold(tokens, |tokens, layer| layer.forward(tokens, mask.clone(), pass))
+    /// - tokens and output: `[batch, tokens, width]`
+    pub fn forward(&self, tokens: Tensor<3>, scores: &ScoreTerms, pass: &mut Pass) -> Tensor<3> {
+        self.layers.iter().fold(tokens, |tokens, layer| layer.forward(tokens, scores, pass))
     }
+}
+
+/// What is added to the attention scores of every layer.
+#[derive(Clone, Debug, Default)]
+pub struct ScoreTerms {
+    /// Of every key: 0, or negative infinity for padding, `[batch, tokens]`.
+    pub mask: Option<Tensor<2>>,
+    /// Of every pair of positions, `[heads, tokens, tokens]`.
+    pub bias: Option<Tensor<3>>,
 }
 
 /// One layer: `h = norm(x + attention(x))`, then `norm(h + down(gelu(up(h))))`.
@@ -108,17 +127,21 @@ pub struct TransformerLayer {
     /// After the feed-forward block.
     pub output_norm: LayerNorm,
     dropout: Dropout,
+    attention_dropout: Dropout,
     heads: usize,
 }
 
 impl TransformerLayer {
-    fn forward(&self, input: Tensor<3>, mask: Option<Tensor<2>>, pass: &mut Pass) -> Tensor<3> {
+    fn forward(&self, input: Tensor<3>, scores: &ScoreTerms, pass: &mut Pass) -> Tensor<3> {
         let qkv = self.qkv.forward(input.clone(), Activation::Identity, None);
         let [batch, tokens, _] = input.dims();
         let shape = [batch, self.heads, tokens, tokens];
-        let dropout =
-            self.dropout.mask(shape, &input.device(), pass).map(|mask| mask.expand(shape));
-        let options = AttentionOptions { mask, bias: None, dropout };
+        let dropout = self.attention_dropout.mask(shape, &input.device(), pass);
+        let options = AttentionOptions {
+            mask: scores.mask.clone(),
+            bias: scores.bias.clone(),
+            dropout: dropout.map(|mask| mask.expand(shape)),
+        };
         let context = attention(qkv, self.heads, options);
         let hidden =
             self.add_and_normalize(&self.context, context, input, &self.attention_norm, pass);

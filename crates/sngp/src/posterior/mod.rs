@@ -46,6 +46,11 @@ impl Posterior {
         sngp_kernels::variance(features.clone(), self.factors.clone(), &self.prepared)
     }
 
+    /// The same posterior for a feature map of another name but the same features.
+    pub(crate) fn with_hash(self, hash: FeatureMapHash) -> Self {
+        Self { precision: self.precision.with_hash(hash), ..self }
+    }
+
     /// The accumulated precision, kept for merging and updating.
     pub fn precision(&self) -> &Precision {
         &self.precision

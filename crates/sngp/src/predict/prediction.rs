@@ -181,6 +181,31 @@ impl Prediction {
     }
 }
 
+impl Prediction {
+    /// Puts rows back where they came from: row `i` was row `order[i]`.
+    pub(crate) fn restore_order(mut self, order: &[usize]) -> Self {
+        if order.is_sorted() {
+            return self;
+        }
+        let mut source = vec![0; order.len()];
+        for (now, &then) in order.iter().enumerate() {
+            source[then] = now;
+        }
+        let rows = |array: &Array2<f64>| array.select(Axis(0), &source);
+        let values = |list: &[f64]| source.iter().map(|&row| list[row]).collect();
+        self.predictive = match &self.predictive {
+            Predictive::Classes(probabilities) => Predictive::Classes(rows(probabilities)),
+            Predictive::Normal { mean, variance } => {
+                Predictive::Normal { mean: values(mean), variance: values(variance) }
+            }
+            Predictive::Rate(rate) => Predictive::Rate(values(rate)),
+        };
+        self.logits = rows(&self.logits);
+        self.variance = self.variance.as_ref().map(rows);
+        self
+    }
+}
+
 /// The index of the largest value; the first of equals.
 fn argmax(values: impl Iterator<Item = f64>) -> usize {
     let best = values.enumerate().fold((0, f64::NEG_INFINITY), |best, (index, value)| {

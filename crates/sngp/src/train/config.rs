@@ -41,9 +41,11 @@ pub struct TrainingConfig {
     pub learning_rate: f64,
     /// Another one for the output layer.
     pub head_learning_rate: Option<f64>,
+    /// Factor on the learning rate for every layer further down, in backbones that name theirs.
+    pub layer_decay: Option<f64>,
     /// How the learning rate changes.
     pub schedule: Schedule,
-    /// Weight decay.
+    /// Weight decay; of matrices and kernels only with AdamW, biases and norms are left alone.
     pub weight_decay: f64,
     /// Largest norm of all gradients together.
     pub clip_norm: Option<f64>,
@@ -61,6 +63,7 @@ impl Default for TrainingConfig {
             optimizer: Optimizer::AdamW,
             learning_rate: 1e-3,
             head_learning_rate: None,
+            layer_decay: None,
             schedule: Schedule::default(),
             weight_decay: 0.0,
             clip_norm: None,
@@ -99,6 +102,9 @@ impl TrainingConfig {
             && !(0.0..1.0).contains(&momentum)
         {
             return Err(Error::config("momentum", momentum, "it must be in [0, 1)"));
+        }
+        if let Some(decay) = self.layer_decay.filter(|d| !(*d > 0.0 && *d <= 1.0)) {
+            return Err(Error::config("layer_decay", decay, "it must be in (0, 1]"));
         }
         self.schedule.check()?;
         if let Some(stopping) = self.early_stopping {

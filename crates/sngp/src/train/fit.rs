@@ -156,11 +156,8 @@ pub(crate) fn fit_network<B: Backbone>(
     let network = fit.plan.build(fit.device)?.train();
     let batches = frozen(Tensor::zeros([1], fit.device)).train();
     let trainee = Trainee { network, batches, rules: Arc::new(rules) };
-    let learner = Learner::new(
-        trainee,
-        config.optimizer.init(config.weight_decay),
-        scheduler(config, fit.data.rows()),
-    );
+    let scheduler = scheduler(config, fit.data.rows(), trainee.network.backbone.depths());
+    let learner = Learner::new(trainee, config.optimizer.init(config.weight_decay), scheduler);
     let result = training.launch(learner);
 
     if let Some(error) = result.error {
@@ -207,8 +204,9 @@ impl ModuleMapper for Settle {
     }
 }
 
-/// The schedule for all parameters, and another for the head where it has its own rate.
-fn scheduler(config: &TrainingConfig, rows: usize) -> ModuleLrScheduler {
+/// The schedule for all parameters, and others for the parts with their own rate: the head, and
+/// with `layer_decay` each of the backbone's depths.
+fn scheduler(config: &TrainingConfig, rows: usize, depths: Vec<String>) -> ModuleLrScheduler {
     let batches = rows.div_ceil(config.batch_size);
     let total = batches.div_ceil(config.accumulate) * config.epochs;
     let state = |learning_rate| ScheduleState {
@@ -217,9 +215,17 @@ fn scheduler(config: &TrainingConfig, rows: usize) -> ModuleLrScheduler {
         total,
         step: 0,
     };
-    let scheduler = ModuleLrScheduler::new(state(config.learning_rate));
-    match config.head_learning_rate {
-        None => scheduler,
-        Some(rate) => scheduler.with_group(ParamGroup::from_predicate("network.head"), state(rate)),
+    let mut scheduler = ModuleLrScheduler::new(state(config.learning_rate));
+    if let Some(rate) = config.head_learning_rate {
+        scheduler = scheduler.with_group(ParamGroup::from_predicate("network.head"), state(rate));
     }
+    if let Some(decay) = config.layer_decay {
+        let below_the_top = (1..=depths.len() as i32).rev();
+        for (depth, below) in depths.into_iter().zip(below_the_top) {
+            let group = ParamGroup::from_predicate(format!("network.backbone.{depth}"));
+            scheduler =
+                scheduler.with_group(group, state(config.learning_rate * decay.powi(below)));
+        }
+    }
+    scheduler
 }

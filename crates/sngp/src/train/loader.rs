@@ -8,8 +8,8 @@ use burn::data::dataset::DatasetError;
 use burn::tensor::Device;
 use rand::seq::SliceRandom;
 
-use crate::data::{Labelled, TargetBatch};
-use crate::seed::{Purpose, derive, stream};
+use crate::data::{Inputs, Labelled, TargetBatch};
+use crate::seed::{Purpose, Rng, derive, stream};
 
 /// One step's examples.
 pub(super) struct Example<B> {
@@ -22,11 +22,32 @@ pub(super) struct Example<B> {
     pub epoch: usize,
 }
 
-/// Row indices in batches of at most `size`.
-pub(crate) fn batches(rows: usize, size: usize) -> impl Iterator<Item = Vec<usize>> {
-    (0..rows)
-        .step_by(size)
-        .map(move |start| (start..start.saturating_add(size).min(rows)).collect())
+/// Batches whose examples are sorted by length together while training.
+const WINDOW: usize = 50;
+
+/// All row indices in batches of at most `size`, examples of like length together.
+pub(crate) fn batches<B>(inputs: &dyn Inputs<B>, size: usize) -> Vec<Vec<usize>> {
+    let mut rows: Vec<usize> = (0..inputs.rows()).collect();
+    rows.sort_by_key(|&row| inputs.length(row));
+    rows.chunks(size).map(<[usize]>::to_vec).collect()
+}
+
+/// Puts examples of like length into one batch and keeps the order random otherwise: each window
+/// of the shuffled rows is sorted, cut into batches, and those are shuffled. A last batch that is
+/// not full stays the last one.
+fn bucket(order: &mut Vec<usize>, batch: usize, rng: &mut Rng, length: impl Fn(usize) -> usize) {
+    let Some(&first) = order.first() else { return };
+    let usual = length(first);
+    if order.iter().all(|&row| length(row) == usual) {
+        return;
+    }
+    for window in order.chunks_mut(batch.saturating_mul(WINDOW)) {
+        window.sort_by_key(|&row| length(row));
+    }
+    let full = order.len() - order.len() % batch;
+    let mut batches: Vec<&[usize]> = order[..full].chunks(batch).collect();
+    batches.shuffle(rng);
+    *order = [batches.concat(), order[full..].to_vec()].concat();
 }
 
 /// Burn's data loader over our data.
@@ -80,8 +101,12 @@ impl<B: Send + 'static> DataLoader<Example<B>> for EpochLoader<B> {
     fn iter<'a>(&'a self) -> Box<dyn DataLoaderIterator<Example<B>> + 'a> {
         let epoch = self.epoch.fetch_add(1, Ordering::SeqCst) + 1;
         let mut order: Vec<usize> = self.range.clone().collect();
-        if let Some(seed) = self.shuffle {
-            order.shuffle(&mut stream(seed, Purpose::Shuffle, epoch as u64));
+        if let (Some(seed), Some(data)) = (self.shuffle, &self.data) {
+            let mut rng = stream(seed, Purpose::Shuffle, epoch as u64);
+            order.shuffle(&mut rng);
+            bucket(&mut order, self.batch_size, &mut rng, |row| data.inputs.length(row));
+        } else if let Some(data) = &self.data {
+            order.sort_by_key(|&row| data.inputs.length(row));
         }
         let seed = derive(self.shuffle.unwrap_or(0), Purpose::Training, epoch as u64);
         Box::new(EpochIterator { loader: self, order, done: 0, seed, epoch })
@@ -134,5 +159,29 @@ impl<B> Iterator for EpochIterator<'_, B> {
 impl<B> DataLoaderIterator<Example<B>> for EpochIterator<'_, B> {
     fn progress(&self) -> Progress {
         Progress::new(self.done, self.order.len(), Some("items".to_string()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn buckets_hold_every_row_once_and_rows_alike_together() {
+        let lengths: Vec<usize> = (0..1003).map(|row| row * 7919 % 31).collect();
+        let mut order: Vec<usize> = (0..lengths.len()).collect();
+        let mut rng = stream(3, Purpose::Shuffle, 1);
+        order.shuffle(&mut rng);
+        bucket(&mut order, 10, &mut rng, |row| lengths[row]);
+        let padding = |order: &[usize]| -> usize {
+            let batch = |rows: &[usize]| {
+                let longest = rows.iter().map(|&row| lengths[row]).max().unwrap_or(0);
+                rows.iter().map(|&row| longest - lengths[row]).sum::<usize>()
+            };
+            order.chunks(10).map(batch).sum()
+        };
+        assert!(padding(&order) * 10 < padding(&(0..1003).collect::<Vec<_>>()), "{order:?}");
+        order.sort_unstable();
+        assert_eq!(order, (0..1003).collect::<Vec<_>>());
     }
 }

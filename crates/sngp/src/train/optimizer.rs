@@ -49,7 +49,9 @@ impl burn::optim::Optimizer for AdamW {
         });
         let time = state.time + 1;
         let (betas, epsilon) = ([0.9, 0.999], 1e-8);
-        let step = AdamWStep { rate, betas, epsilon, decay: self.decay, time };
+        // Biases and the scales of norms are not pulled to zero.
+        let decay = if D > 1 { self.decay } else { 0.0 };
+        let step = AdamWStep { rate, betas, epsilon, decay, time };
         let [parameter, first, second] =
             step.apply(parameter, gradient, state.moment_1, state.moment_2);
         let state = AdaptiveMomentumState::new(time, first, second);

@@ -63,7 +63,7 @@ fn the_encoder_agrees() {
         TransformerConfig { layers: 2, width: 48, heads: 4, inner: 96, ..Default::default() };
     let encoder = config.init(&Device::flex()).unwrap();
     compare(encoder, filled([3, 11, 48]), |encoder, x| {
-        encoder.forward(x, None, &mut Pass::evaluate())
+        encoder.forward(x, &Default::default(), &mut Pass::evaluate())
     });
 }
 

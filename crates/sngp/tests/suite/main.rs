@@ -15,5 +15,6 @@ mod posterior_against_exact_gp;
 mod properties;
 mod resume;
 mod spectral_bounds;
+mod text;
 mod training;
 mod wide_resnet;

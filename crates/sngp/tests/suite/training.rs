@@ -142,6 +142,7 @@ fn clipping_limits_the_step() {
         spectral: None,
         outputs: 2,
         log_noise: None,
+        pretrained: None,
         seed: config.seed,
     };
     let start: Vec<f64> = parameters(&plan.build(&device()).unwrap())

@@ -157,6 +157,7 @@ pub fn untrained(backbone: &ResFfnConfig, seed: u64) -> ResFfn {
         spectral: None,
         outputs: 2,
         log_noise: None,
+        pretrained: None,
         seed,
     };
     plan.build(&device()).unwrap().backbone

@@ -1,0 +1,116 @@
+//! What is measured of a model.
+
+use ndarray::{Array2, Axis, concatenate};
+use sngp::metrics::{Classification, Detection, ece};
+use sngp::predict::Prediction;
+use sngp::score::Score;
+use sngp::{Error, Result};
+
+/// The bins of the expected calibration error.
+const BINS: usize = 15;
+
+/// `(split, metric, value)` of one run.
+pub(super) type Figures = Vec<(String, String, f64)>;
+
+/// Measures predictions of test sentences and of sentences out of scope.
+pub(super) fn measure(
+    test: &Prediction,
+    labels: &[usize],
+    out_of_scope: &Prediction,
+    default: &Score,
+) -> Result<Figures> {
+    let mut figures = Figures::new();
+    for metric in Classification::all() {
+        let value = metric.evaluate(test.probabilities()?, labels)?;
+        figures.push(("test".to_string(), metric.name().to_string(), value));
+    }
+    let combined = Combined::new(test, labels, out_of_scope)?;
+    figures.push(("combined".to_string(), "ece".to_string(), combined.ece()?));
+    figures.push(("combined".to_string(), "nll".to_string(), combined.nll()));
+    for score in Score::all() {
+        let (inside, outside) = match (score.evaluate(test), score.evaluate(out_of_scope)) {
+            (Ok(inside), Ok(outside)) => (inside, outside),
+            // A score that needs what the method does not have is not shown for it.
+            (Err(Error::Unsupported(_)), _) | (_, Err(Error::Unsupported(_))) => continue,
+            (Err(error), _) | (_, Err(error)) => return Err(error),
+        };
+        let strange = |row| row >= inside.len();
+        let scores: Vec<f64> = inside.iter().chain(&outside).copied().collect();
+        let is_strange: Vec<bool> = (0..scores.len()).map(strange).collect();
+        for metric in Detection::all() {
+            let value = metric.evaluate(&scores, &is_strange)?;
+            if score.name() == default.name() {
+                figures.push(("oos".to_string(), metric.name().to_string(), value));
+            }
+            figures.push((format!("oos by {score}"), metric.name().to_string(), value));
+        }
+    }
+    Ok(figures)
+}
+
+/// Test sentences and sentences out of scope together. One out of scope has no right class: every
+/// confident answer is wrong, and the best one is uniform.
+struct Combined<'a> {
+    probabilities: Array2<f64>,
+    labels: &'a [usize],
+}
+
+impl<'a> Combined<'a> {
+    fn new(test: &Prediction, labels: &'a [usize], strangers: &Prediction) -> Result<Self> {
+        let parts = [test.probabilities()?, strangers.probabilities()?];
+        let probabilities =
+            concatenate(Axis(0), &parts).map_err(|error| Error::Data(error.to_string()))?;
+        Ok(Self { probabilities, labels })
+    }
+
+    /// With one more class that is never predicted and always right for strangers.
+    fn ece(&self) -> Result<f64> {
+        let (rows, classes) = self.probabilities.dim();
+        let extended = Array2::from_shape_fn((rows, classes + 1), |(row, class)| {
+            if class < classes { self.probabilities[[row, class]] } else { 0.0 }
+        });
+        let strangers = std::iter::repeat_n(classes, rows - self.labels.len());
+        let labels: Vec<usize> = self.labels.iter().copied().chain(strangers).collect();
+        ece(extended.view(), &labels, BINS)
+    }
+
+    /// The mean cross-entropy, with the uniform distribution as the target of strangers.
+    fn nll(&self) -> f64 {
+        let log = |p: &f64| p.max(f64::MIN_POSITIVE).ln();
+        let rows = self.probabilities.axis_iter(Axis(0)).enumerate();
+        let losses = rows.map(|(index, row)| match self.labels.get(index) {
+            Some(&label) => -log(&row[label]),
+            None => -row.iter().map(log).sum::<f64>() / row.len() as f64,
+        });
+        losses.sum::<f64>() / self.probabilities.nrows() as f64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ndarray::array;
+    use sngp::predict::Predictive;
+
+    use super::*;
+
+    fn prediction(probabilities: Array2<f64>) -> Prediction {
+        Prediction {
+            logits: probabilities.mapv(f64::ln),
+            predictive: Predictive::Classes(probabilities),
+            variance: None,
+            mean_field_factor: 0.0,
+        }
+    }
+
+    #[test]
+    fn strangers_want_a_uniform_answer() {
+        let test = prediction(array![[1.0, 0.0], [0.0, 1.0]]);
+        let (sure, unsure) = (prediction(array![[0.9, 0.1]]), prediction(array![[0.5, 0.5]]));
+        let combined = |strangers| Combined::new(&test, &[0, 1], strangers).unwrap();
+        assert!((combined(&unsure).nll() - 2f64.ln() / 3.0).abs() < 1e-12);
+        assert!(combined(&sure).nll() > combined(&unsure).nll());
+        // Two right answers at full confidence; the stranger's confidence is the gap.
+        assert!((combined(&unsure).ece().unwrap() - 0.5 / 3.0).abs() < 1e-12);
+        assert!((combined(&sure).ece().unwrap() - 0.9 / 3.0).abs() < 1e-12);
+    }
+}

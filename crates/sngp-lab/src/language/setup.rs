@@ -1,0 +1,120 @@
+//! Data and encoder of an experiment, ready for its networks.
+
+use std::path::Path;
+
+use burn::module::{Module, ModuleMapper, Param};
+use burn::tensor::{Device, Tensor};
+use sngp::backbone::{Backbone, Bert, Pooler};
+use sngp::model::Model;
+use sngp::text::{EncoderOptions, PretrainedEncoder, TextModel};
+use sngp::{Error, Result};
+
+use super::embeddings::EmbeddingCache;
+use super::experiment::{TextExperiment, Trained};
+use super::task::{Task, TextTask};
+
+/// What the networks of an experiment start from and learn.
+pub struct Setup<B: Backbone> {
+    /// The experiment.
+    pub experiment: TextExperiment,
+    /// The backbone's configuration.
+    pub backbone: B::Config,
+    /// The backbone they start from.
+    pub pretrained: B,
+    /// What they learn.
+    pub task: Task<B::Batch>,
+    /// The encoder the backbone comes from.
+    encoder: PretrainedEncoder,
+    /// The whole network around a trained backbone, and back.
+    wrap: fn(&PretrainedEncoder, B) -> Bert,
+    unwrap: fn(Bert) -> B,
+}
+
+/// Reads sentences and encoder.
+fn read(
+    experiment: &TextExperiment,
+    folder: &Path,
+    device: &Device,
+) -> Result<(TextTask, PretrainedEncoder)> {
+    let settings = &experiment.encoder;
+    let task = TextTask::read(&experiment.data, folder)?;
+    let encoder_folder = folder.join(&settings.folder);
+    let frozen = settings.train == Trained::Nothing;
+    let options = EncoderOptions {
+        pooling: settings.pooling,
+        max_tokens: settings.max_tokens,
+        dropout: settings.dropout.filter(|_| !frozen),
+        pooled_dropout: settings.dropout.filter(|_| frozen).unwrap_or(0.0),
+    };
+    let encoder = PretrainedEncoder::read(encoder_folder, &options, device)?;
+    Ok((task, encoder))
+}
+
+impl Setup<Bert> {
+    /// For an encoder that is trained.
+    pub fn fine_tuning(experiment: TextExperiment, folder: &Path, device: &Device) -> Result<Self> {
+        let (task, encoder) = read(&experiment, folder, device)?;
+        let mut pretrained = encoder.network.clone();
+        if experiment.encoder.train == Trained::Layers {
+            pretrained.encoder.embeddings = pretrained.encoder.embeddings.map(&mut Freeze);
+        }
+        Ok(Self {
+            task: Task::new(&task, |texts| encoder.sentences(texts))?,
+            backbone: encoder.config.clone(),
+            pretrained,
+            encoder,
+            experiment,
+            wrap: |_, network| network,
+            unwrap: |network| network,
+        })
+    }
+}
+
+impl Setup<Pooler> {
+    /// For an encoder that is not trained: its vectors are computed once and kept in a folder.
+    pub fn frozen(
+        experiment: TextExperiment,
+        folder: &Path,
+        cache: &Path,
+        device: &Device,
+    ) -> Result<Self> {
+        let (task, encoder) = read(&experiment, folder, device)?;
+        let cache = EmbeddingCache { folder: cache.to_path_buf() };
+        Ok(Self {
+            task: Task::new(&task, |texts| cache.table(&encoder, texts, device))?,
+            backbone: encoder.config.pooler.clone(),
+            pretrained: encoder.network.pooler.clone(),
+            encoder,
+            experiment,
+            wrap: |encoder, pooler| Bert { encoder: encoder.network.encoder.clone(), pooler },
+            unwrap: |network| network.pooler,
+        })
+    }
+}
+
+impl<B: Backbone> Setup<B> {
+    /// A fitted model as one that takes text.
+    pub fn export(&self, model: Model<B>) -> Result<TextModel> {
+        let encoder = &self.encoder;
+        let model = model.behind(encoder.config.clone(), |own| (self.wrap)(encoder, own))?;
+        TextModel::new(model, encoder.tokenizer.clone())
+    }
+
+    /// An exported model as it was before.
+    pub fn import(&self, folder: &Path, device: &Device) -> Result<Model<B>> {
+        let model = Model::<Bert>::load(folder, device)?;
+        if *model.backbone() != self.encoder.config {
+            return Err(Error::corrupt(folder, "its encoder is not the experiment's"));
+        }
+        model.behind(self.backbone.clone(), self.unwrap)
+    }
+}
+
+/// Takes parameters out of training.
+struct Freeze;
+
+impl ModuleMapper for Freeze {
+    fn map_float<const D: usize>(&mut self, param: Param<Tensor<D>>) -> Param<Tensor<D>> {
+        param.set_require_grad(false)
+    }
+}

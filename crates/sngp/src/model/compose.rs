@@ -1,0 +1,130 @@
+//! Models made of other models, and what can be changed about one without training.
+
+use std::collections::BTreeMap;
+
+use super::config::ModelConfig;
+use super::decision::Decision;
+use super::directory;
+use super::fitted::{Fitted, Member, Model};
+use crate::backbone::Backbone;
+use crate::network::Network;
+use crate::posterior::Posterior;
+use crate::predict::Integration;
+use crate::{Error, Result};
+
+impl<B: Backbone> Model<B> {
+    /// A model of networks that are there already: an ensemble of single models, or one that only
+    /// predicts differently, as MC dropout does with a deterministic network. The parts have to
+    /// be trained as the method trains its networks.
+    pub fn assemble(config: ModelConfig, parts: Vec<Self>) -> Result<Self> {
+        let wanted = config.method.recipe();
+        let mut parts = parts.into_iter();
+        let mut whole =
+            parts.next().ok_or_else(|| Error::Data("there is no model to assemble".to_string()))?;
+        let trained = |model: &Self| {
+            let recipe = model.config.method.recipe();
+            (recipe.output, recipe.spectral)
+        };
+        if trained(&whole) != (wanted.output, wanted.spectral) {
+            let method = &whole.config.method;
+            let message = format!("{} is not made of networks of {method}", config.method);
+            return Err(Error::Unsupported(message));
+        }
+        for part in parts {
+            if trained(&part) != trained(&whole)
+                || part.backbone != whole.backbone
+                || part.labels != whole.labels
+                || part.outputs != whole.outputs
+            {
+                let message = "the models differ in method, backbone or classes".to_string();
+                return Err(Error::Unsupported(message));
+            }
+            if let (Fitted::Networks(members), Fitted::Networks(more)) =
+                (&mut whole.fitted, part.fitted)
+            {
+                members.extend(more);
+            }
+        }
+        let found = whole.networks().count();
+        if found != wanted.members {
+            return Err(Error::shape("networks of the model", wanted.members, found));
+        }
+        Ok(Self { config, decision: None, ..whole })
+    }
+
+    /// The same model behind another backbone that ends in its own, e.g. vectors of a frozen
+    /// encoder behind that encoder. The features, and so the posterior, have to be the same.
+    pub fn behind<C: Backbone>(self, config: C::Config, wrap: impl Fn(B) -> C) -> Result<Model<C>> {
+        let Fitted::Networks(members) = self.fitted else {
+            return Err(Error::Unsupported("the exact GP has no network to extend".to_string()));
+        };
+        let members = members.into_iter().map(|Member { network, posterior }| {
+            let Network { backbone, head, spectral, log_noise } = network;
+            let network = Network { backbone: wrap(backbone), head, spectral, log_noise };
+            let hash = network.feature_map_hash(&config);
+            Member { network, posterior: posterior.map(|posterior| posterior.with_hash(hash)) }
+        });
+        Ok(Model {
+            fitted: Fitted::Networks(members.collect()),
+            config: self.config,
+            backbone: config,
+            labels: self.labels,
+            outputs: self.outputs,
+            device: self.device,
+            decision: self.decision,
+            attachments: self.attachments,
+        })
+    }
+
+    /// The same model with its expectation over the posterior taken differently.
+    pub fn with_integration(mut self, integration: Integration) -> Result<Self> {
+        integration.check()?;
+        self.config.integration = integration;
+        Ok(self)
+    }
+
+    /// The same model with another ridge of its posterior.
+    pub fn with_ridge(mut self, ridge: f64) -> Result<Self> {
+        self.config.posterior.ridge = ridge;
+        self.config.posterior.check()?;
+        let likelihood = &self.config.likelihood;
+        if let Fitted::Networks(members) = &mut self.fitted {
+            for Member { network, posterior } in members {
+                if let Some(old) = posterior {
+                    let ridge = ridge * likelihood.ridge_factor(network.log_noise_value());
+                    *old = Posterior::finish(old.precision().clone(), ridge, &self.device)?;
+                }
+            }
+        }
+        Ok(self)
+    }
+
+    /// The same model with a rule that says when it abstains.
+    pub fn with_decision(mut self, decision: Decision) -> Self {
+        self.decision = Some(decision);
+        self
+    }
+
+    /// When it abstains, if it has been told.
+    pub fn decision(&self) -> Option<&Decision> {
+        self.decision.as_ref()
+    }
+
+    /// The same model with a file that is saved in its folder, e.g. a tokenizer.
+    pub fn with_attachment(mut self, name: &str, bytes: Vec<u8>) -> Result<Self> {
+        let plain = !name.is_empty() && !name.contains(['/', '\\']) && !name.starts_with('.');
+        if !plain || directory::is_reserved(name) {
+            return Err(Error::Data(format!("`{name}` cannot be the name of an attached file")));
+        }
+        self.attachments.insert(name.to_string(), bytes);
+        Ok(self)
+    }
+
+    /// A file saved with the model.
+    pub fn attachment(&self, name: &str) -> Option<&[u8]> {
+        self.attachments.get(name).map(Vec::as_slice)
+    }
+}
+
+/// Files saved with a model, by name.
+pub(super) type Attachments = BTreeMap<String, Vec<u8>>;

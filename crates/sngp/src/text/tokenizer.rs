@@ -1,0 +1,71 @@
+//! Text to token ids.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use tokenizers::{Tokenizer, TruncationParams};
+
+use crate::{Error, Result};
+
+/// A Hugging Face `tokenizer.json` that cuts sentences at a number of tokens.
+///
+/// Special tokens are added and counted. Any text has tokens: an empty one those at its ends,
+/// unknown characters the unknown token.
+#[derive(Clone, Debug)]
+pub struct TextTokenizer {
+    tokenizer: Arc<Tokenizer>,
+    json: Arc<[u8]>,
+    max_tokens: usize,
+}
+
+impl TextTokenizer {
+    /// Reads `tokenizer.json`'s bytes; `path` is what messages call them.
+    pub fn from_bytes(path: &Path, json: &[u8], max_tokens: usize) -> Result<Self> {
+        let refused = |error: tokenizers::Error| {
+            Error::corrupt(path, format!("not a tokenizer of this kind: {error}"))
+        };
+        let mut tokenizer = Tokenizer::from_bytes(json).map_err(refused)?;
+        let special = tokenizer
+            .get_post_processor()
+            .map_or(0, |processor| tokenizers::PostProcessor::added_tokens(processor, false));
+        if max_tokens <= special {
+            let rule = format!("it must be more than the {special} special tokens");
+            return Err(Error::config("max_tokens", max_tokens, rule));
+        }
+        tokenizer.with_padding(None);
+        let truncation = TruncationParams { max_length: max_tokens, ..Default::default() };
+        tokenizer.with_truncation(Some(truncation)).map_err(refused)?;
+        Ok(Self { tokenizer: Arc::new(tokenizer), json: json.into(), max_tokens })
+    }
+
+    /// Token ids of every text.
+    pub fn encode<T: AsRef<str>>(&self, texts: &[T]) -> Result<Vec<Vec<u32>>> {
+        let texts: Vec<&str> = texts.iter().map(AsRef::as_ref).collect();
+        let encodings = self
+            .tokenizer
+            .encode_batch_fast(texts, true)
+            .map_err(|error| Error::Data(format!("a text cannot be tokenized: {error}")))?;
+        let ids: Vec<Vec<u32>> = encodings.iter().map(|e| e.get_ids().to_vec()).collect();
+        match ids.iter().position(Vec::is_empty) {
+            None => Ok(ids),
+            Some(row) => {
+                Err(Error::Data(format!("row {row}: the tokenizer finds no token in its text")))
+            }
+        }
+    }
+
+    /// How many ids there are, added tokens included.
+    pub fn vocabulary(&self) -> usize {
+        self.tokenizer.get_vocab_size(true)
+    }
+
+    /// Where sentences are cut.
+    pub fn max_tokens(&self) -> usize {
+        self.max_tokens
+    }
+
+    /// The `tokenizer.json` it was read from.
+    pub fn json(&self) -> &[u8] {
+        &self.json
+    }
+}
