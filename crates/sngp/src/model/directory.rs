@@ -219,13 +219,13 @@ impl<C> SavedConfig<C> {
             seed: self.model.seed,
         };
         let member = |index: usize| -> Result<Member<B>> {
-            let mut network = plan.blank(device)?;
+            let path = format!("members.{index}");
+            let mut network = tensors.take_module(&path, plan.blank(device)?)?;
             if recipe.spectral {
-                let blank =
+                let state =
                     SpectralNormalization::blank(&self.model.spectral, &mut network.backbone);
-                network.spectral = Some(blank);
+                network.spectral = Some(tensors.take_module(&format!("{path}.spectral"), state)?);
             }
-            let network = tensors.take_module(&format!("members.{index}"), network)?;
             let saved = self.posteriors.iter().find(|posterior| posterior.member == index);
             if saved.is_some() != wanted.is_some() {
                 let message =
