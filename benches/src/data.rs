@@ -49,6 +49,7 @@ where
         outputs: classes,
         log_noise: None,
         pretrained: None,
+        pretrained_head: None,
         seed: 1,
     };
     let network = plan.build(&device)?;

@@ -27,6 +27,7 @@ pub fn train() -> Result<Work> {
         outputs: 2,
         log_noise: None,
         pretrained: None,
+        pretrained_head: None,
         seed: 1,
     };
     let inputs = normal([128, 2], &device);

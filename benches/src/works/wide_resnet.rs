@@ -35,6 +35,7 @@ pub fn train() -> Result<Work> {
         outputs: 10,
         log_noise: None,
         pretrained: None,
+        pretrained_head: None,
         seed: 1,
     };
     let inputs = normal([32, 3, 32, 32], &device);

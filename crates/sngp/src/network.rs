@@ -45,6 +45,8 @@ pub struct NetworkPlan<'a, B: Backbone> {
     pub log_noise: Option<f64>,
     /// The backbone to start from instead of a drawn one.
     pub pretrained: Option<&'a B>,
+    /// The output layer to start from instead of a drawn one.
+    pub pretrained_head: Option<&'a Head>,
     /// Determines every drawn weight.
     pub seed: u64,
 }
@@ -76,7 +78,10 @@ impl<B: Backbone> NetworkPlan<'_, B> {
             Some(pretrained) => pretrained.clone().to_device(device),
             None => B::build(self.backbone, device)?,
         };
-        let head = self.head.init(B::width(self.backbone), self.outputs, self.seed, device)?;
+        let head = match self.pretrained_head {
+            Some(head) => head.clone().to_device(device),
+            None => self.head.init(B::width(self.backbone), self.outputs, self.seed, device)?,
+        };
         let log_noise =
             self.log_noise.map(|start| Param::from_tensor(Tensor::<1>::full([1], start, device)));
         Ok(Network { backbone, head, spectral: None, log_noise })

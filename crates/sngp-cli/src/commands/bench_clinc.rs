@@ -32,14 +32,14 @@ pub fn run(args: &Clinc, context: &Context) -> Result<()> {
     let sentences = TextTask::read(&experiment.data, data)?;
     let mut measurements = Measurements::default();
     let work = Work { args, context, name: &name, sentences: &sentences, runs: &runs };
+    let cache = runs.join("embeddings");
     match experiment.encoder.train {
         Trained::Nothing => {
-            let cache = runs.join("embeddings");
             let setup = Setup::frozen(experiment, data, &cache, &context.device)?;
             work.measure(&setup, &mut measurements)?;
         }
         Trained::Everything | Trained::Layers => {
-            let setup = Setup::fine_tuning(experiment, data, &context.device)?;
+            let setup = Setup::fine_tuning(experiment, data, &cache, &context.device)?;
             work.measure(&setup, &mut measurements)?;
         }
     }

@@ -1,7 +1,7 @@
 //! `sngp inspect`: what a model says about itself.
 
 use anyhow::Result;
-use sngp::model::{Inspection, MemberInspection, load_any};
+use sngp::model::{Decision, Inspection, MemberInspection, load_any};
 use sngp::train::TrainingConfig;
 
 use crate::args::Inspect;
@@ -36,6 +36,12 @@ fn overview(inspection: &Inspection) {
         println!("classes       {}: {}", inspection.labels.len(), shortened(&inspection.labels));
     }
     println!("score         {}", config.method.recipe().score);
+    match &inspection.decision {
+        Some(Decision { score, threshold, basis }) => {
+            println!("decision      abstains when {score} is above {threshold:.6}: {basis}");
+        }
+        None => println!("decision      none: it never abstains by itself"),
+    }
     println!("seed          {}", config.seed);
     if let Some(member) = inspection.members.first() {
         println!("parameters    {} in each of {}", member.parameters, inspection.members.len());

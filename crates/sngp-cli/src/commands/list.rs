@@ -8,6 +8,7 @@ use sngp::method::Method;
 use sngp::metrics::{Classification, Detection};
 use sngp::score::Score;
 use sngp_lab::dataset::PlaneDataset;
+use sngp_lab::language::BUILT_IN;
 
 use crate::context::Context;
 
@@ -34,6 +35,15 @@ macro_rules! section {
     }};
 }
 
+/// The built-in experiments; the first line of each says what it is.
+fn experiments() -> Vec<Entry> {
+    let entry = |(name, text): (&'static str, &'static str)| Entry {
+        name,
+        summary: text.lines().next().unwrap_or_default().trim_start_matches("# "),
+    };
+    BUILT_IN.map(entry).into()
+}
+
 pub fn run(context: &Context) -> Result<()> {
     let backbones = BACKBONES.iter().map(|e| Entry { name: e.name, summary: e.summary }).collect();
     let sections = [
@@ -41,6 +51,7 @@ pub fn run(context: &Context) -> Result<()> {
         Section { kind: "backbones", entries: backbones },
         section!("likelihoods", Likelihood),
         section!("data sets", PlaneDataset),
+        Section { kind: "experiments of bench clinc", entries: experiments() },
         section!("metrics", Classification, Detection),
         section!("scores", Score),
     ];

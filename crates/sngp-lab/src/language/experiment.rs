@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use sngp::backbone::Pooling;
 use sngp::method::Method;
 use sngp::model::ModelConfig;
+use sngp::train::TrainingConfig;
 use sngp::{Error, Result};
 
 use crate::experiment::{check_methods, overlaid};
@@ -25,6 +26,10 @@ pub struct TextExperiment {
     pub data: DataConfig,
     /// The pretrained encoder.
     pub encoder: EncoderSettings,
+    /// A training of the output layer alone, on the vectors of the encoder as it is, before the
+    /// encoder is trained: from a random output layer the first steps would spoil what
+    /// pretraining taught it (Kumar et al., 2022).
+    pub head_first: Option<TrainingConfig>,
     /// What is chosen on held-out data.
     #[serde(default)]
     pub tuning: TuningConfig,

@@ -88,16 +88,18 @@ impl<B: Backbone> Bench<'_, B> {
     fn network(&self, method: &Method, seed: u64) -> Result<Model<B>> {
         let (setup, options) = (self.setup, &self.options);
         let config = ModelConfig { seed, ..setup.experiment.model_for(method)? };
-        let estimator = Estimator::<B>::new(config, setup.backbone.clone())
+        let mut estimator = Estimator::<B>::new(config.clone(), setup.backbone.clone())
             .with_pretrained(setup.pretrained.clone());
         let task = &setup.task;
-        let fingerprint = estimator.fingerprint(&task.train, Some(&task.validation), seed);
+        let own = estimator.fingerprint(&task.train, Some(&task.validation), seed);
+        let fingerprint = format!("{own}, head first: {:?}", setup.experiment.head_first);
         let folder = network_folder(options.runs, method.name(), seed);
         if folder.exists() {
             let model = setup.import(&folder, options.device)?;
             Training::parse(&folder, model.attachment(TRAINING))?.check(&folder, &fingerprint)?;
             return Ok(model);
         }
+        estimator.head = setup.head(&config, options.device)?;
         let checkpoints = options.runs.join(format!("{method}-{seed}.checkpoints"));
         let (started, epochs) = (Instant::now(), Arc::new(Mutex::new(Vec::new())));
         let name = format!("{} {method} seed {seed}", self.name);

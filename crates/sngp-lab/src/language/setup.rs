@@ -5,7 +5,9 @@ use std::path::Path;
 use burn::module::{Module, ModuleMapper, Param};
 use burn::tensor::{Device, Tensor};
 use sngp::backbone::{Backbone, Bert, Pooler};
-use sngp::model::Model;
+use sngp::data::Labelled;
+use sngp::model::{Estimator, FitOptions, Model, ModelConfig};
+use sngp::nn::Head;
 use sngp::text::{EncoderOptions, PretrainedEncoder, TextModel};
 use sngp::{Error, Result};
 
@@ -23,6 +25,8 @@ pub struct Setup<B: Backbone> {
     pub pretrained: B,
     /// What they learn.
     pub task: Task<B::Batch>,
+    /// Vectors of the training sentences, where the output layer is trained on them first.
+    vectors: Option<Labelled<Tensor<2>>>,
     /// The encoder the backbone comes from.
     encoder: PretrainedEncoder,
     /// The whole network around a trained backbone, and back.
@@ -52,14 +56,29 @@ fn read(
 
 impl Setup<Bert> {
     /// For an encoder that is trained.
-    pub fn fine_tuning(experiment: TextExperiment, folder: &Path, device: &Device) -> Result<Self> {
+    pub fn fine_tuning(
+        experiment: TextExperiment,
+        folder: &Path,
+        cache: &Path,
+        device: &Device,
+    ) -> Result<Self> {
         let (task, encoder) = read(&experiment, folder, device)?;
+        let sentences = Task::new(&task, |texts| encoder.sentences(texts))?;
+        let vectors = match &experiment.head_first {
+            None => None,
+            Some(_) => {
+                let cache = EmbeddingCache { folder: cache.to_path_buf() };
+                let vectors = cache.table(&encoder, &task.train.texts, device)?;
+                Some(Labelled::new(vectors, (*sentences.train.targets).clone())?)
+            }
+        };
         let mut pretrained = encoder.network.clone();
         if experiment.encoder.train == Trained::Layers {
             pretrained.encoder.embeddings = pretrained.encoder.embeddings.map(&mut Freeze);
         }
         Ok(Self {
-            task: Task::new(&task, |texts| encoder.sentences(texts))?,
+            task: sentences,
+            vectors,
             backbone: encoder.config.clone(),
             pretrained,
             encoder,
@@ -82,6 +101,7 @@ impl Setup<Pooler> {
         let cache = EmbeddingCache { folder: cache.to_path_buf() };
         Ok(Self {
             task: Task::new(&task, |texts| cache.table(&encoder, texts, device))?,
+            vectors: None,
             backbone: encoder.config.pooler.clone(),
             pretrained: encoder.network.pooler.clone(),
             encoder,
@@ -93,6 +113,19 @@ impl Setup<Pooler> {
 }
 
 impl<B: Backbone> Setup<B> {
+    /// The output layer that networks of a configuration start from, where it is trained first.
+    pub fn head(&self, config: &ModelConfig, device: &Device) -> Result<Option<Head>> {
+        let (Some(vectors), Some(training)) = (&self.vectors, &self.experiment.head_first) else {
+            return Ok(None);
+        };
+        let config = ModelConfig { training: training.clone(), ..config.clone() };
+        let pooler = self.encoder.network.pooler.clone().map(&mut Freeze);
+        let estimator = Estimator::<Pooler>::new(config, self.encoder.config.pooler.clone())
+            .with_pretrained(pooler);
+        let model = estimator.fit(vectors, FitOptions::new(device))?;
+        Ok(model.networks().next().map(|network| network.head.clone()))
+    }
+
     /// A fitted model as one that takes text.
     pub fn export(&self, model: Model<B>) -> Result<TextModel> {
         let encoder = &self.encoder;

@@ -216,6 +216,7 @@ impl<C> SavedConfig<C> {
             outputs: self.outputs,
             log_noise: self.model.likelihood.initial_log_noise(),
             pretrained: None,
+            pretrained_head: None,
             seed: self.model.seed,
         };
         let member = |index: usize| -> Result<Member<B>> {

@@ -14,8 +14,8 @@ use crate::data::{Inputs, Labelled, Targets};
 use crate::exact_gp::ExactGpClassifier;
 use crate::hash::hex;
 use crate::host;
-use crate::network::{Network, NetworkPlan};
-use crate::nn::HeadConfig;
+use crate::network::{Network, NetworkPlan, weights_digest};
+use crate::nn::{Head, HeadConfig};
 use crate::posterior::{Accumulation, FeatureMapHash, Posterior, Precision};
 use crate::seed::{Purpose, derive};
 use crate::train::{Checkpoints, FitNetwork, Interrupter, Observer, Silent, batches, fit_network};
@@ -53,6 +53,8 @@ pub struct Estimator<B: Backbone> {
     pub backbone: B::Config,
     /// The backbone to start from instead of a drawn one.
     pub pretrained: Option<B>,
+    /// The output layer to start from instead of a drawn one.
+    pub head: Option<Head>,
 }
 
 /// Where and how a model is fitted. Nothing here changes the result, but validation data where
@@ -92,13 +94,20 @@ impl<B: Backbone> FitOptions<'_, B> {
 impl<B: Backbone> Estimator<B> {
     /// An estimator.
     pub fn new(config: ModelConfig, backbone: B::Config) -> Self {
-        Self { config, backbone, pretrained: None }
+        Self { config, backbone, pretrained: None, head: None }
     }
 
     /// The same estimator with networks that start from a pretrained backbone. Parameters that
     /// require no gradient there are not trained here either.
     pub fn with_pretrained(mut self, backbone: B) -> Self {
         self.pretrained = Some(backbone);
+        self
+    }
+
+    /// The same estimator with networks that start from a trained output layer, e.g. one that was
+    /// fitted to the vectors of the pretrained backbone: a random one would first spoil them.
+    pub fn with_head(mut self, head: Head) -> Self {
+        self.head = Some(head);
         self
     }
 
@@ -230,6 +239,7 @@ impl<B: Backbone> Estimator<B> {
             outputs,
             log_noise: config.likelihood.initial_log_noise(),
             pretrained: self.pretrained.as_ref(),
+            pretrained_head: self.head.as_ref(),
             seed,
         };
         let accumulation = config.posterior.accumulation;
@@ -287,7 +297,10 @@ impl<B: Backbone> Estimator<B> {
         let mut hasher = Sha256::new();
         hasher.update(format!("{:?} {:?} {seed}", self.config, self.backbone));
         if let Some(pretrained) = &self.pretrained {
-            hasher.update(crate::network::weights_digest(pretrained));
+            hasher.update(weights_digest(pretrained));
+        }
+        if let Some(head) = &self.head {
+            hasher.update(weights_digest(head));
         }
         for part in std::iter::once(data).chain(validation) {
             hasher.update(format!("{:?} {:?}", part.inputs.digest(), part.targets));

@@ -65,6 +65,7 @@ impl<B: Backbone> Model<B> {
     ///     outputs: 2,
     ///     log_noise: None,
     ///     pretrained: None,
+    ///     pretrained_head: None,
     ///     seed: 1,
     /// };
     /// let network = plan.build(&device)?;

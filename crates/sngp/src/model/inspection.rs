@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use super::config::ModelConfig;
+use super::decision::Decision;
 use super::fitted::{Fitted, Model};
 use crate::Result;
 use crate::backbone::Backbone;
@@ -20,6 +21,8 @@ pub struct Inspection {
     pub config: ModelConfig,
     /// The names of the classes.
     pub labels: Vec<String>,
+    /// When it abstains, if it has been told.
+    pub decision: Option<Decision>,
     /// One report a network; none for the exact GP.
     pub members: Vec<MemberInspection>,
 }
@@ -66,6 +69,7 @@ impl<B: Backbone> Model<B> {
             backbone_config: serde_json::to_value(&self.backbone).unwrap_or_default(),
             config: self.config.clone(),
             labels: self.labels.clone(),
+            decision: self.decision.clone(),
             members,
         })
     }

@@ -143,6 +143,7 @@ fn clipping_limits_the_step() {
         outputs: 2,
         log_noise: None,
         pretrained: None,
+        pretrained_head: None,
         seed: config.seed,
     };
     let start: Vec<f64> = parameters(&plan.build(&device()).unwrap())

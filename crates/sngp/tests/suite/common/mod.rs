@@ -158,6 +158,7 @@ pub fn untrained(backbone: &ResFfnConfig, seed: u64) -> ResFfn {
         outputs: 2,
         log_noise: None,
         pretrained: None,
+        pretrained_head: None,
         seed,
     };
     plan.build(&device()).unwrap().backbone
