@@ -35,7 +35,7 @@ fn overview(inspection: &Inspection) {
     if !inspection.labels.is_empty() {
         println!("classes       {}: {}", inspection.labels.len(), shortened(&inspection.labels));
     }
-    println!("score         {}", config.method.recipe().score);
+    println!("score         {}", config.score());
     match &inspection.decision {
         Some(Decision { score, threshold, basis }) => {
             println!("decision      abstains when {score} is above {threshold:.6}: {basis}");

@@ -215,7 +215,7 @@ fn flex<const D: usize, const N: usize>(
 }
 
 /// A tensor that is the whole of its buffer, so that the buffer can be written to as it is.
-fn whole(tensor: FlexTensor) -> FlexTensor {
+pub(super) fn whole(tensor: FlexTensor) -> FlexTensor {
     let covers = tensor.as_slice::<f32>().map(<[f32]>::len) == Some(tensor.storage::<f32>().len());
     if covers { tensor } else { tensor.to_contiguous() }
 }

@@ -86,17 +86,18 @@ fn score_table(text: &mut String, report: &Report) {
     let prefix = "oos by ";
     let scores: Vec<&str> =
         report.splits().filter_map(|split| split.strip_prefix(prefix)).collect();
-    text.push_str("OOS AUROC / AUPR by every score; the method's default one in bold.\n\n");
+    text.push_str(
+        "OOS AUROC / AUPR by every score; the one the method is measured by in bold.\n\n",
+    );
     let _ = writeln!(text, "| method | {} |", scores.join(" | "));
     let _ = writeln!(text, "|---|{}", "---|".repeat(scores.len()));
     for method in report.methods() {
-        let default = method.parse::<sngp::method::Method>().map(|m| m.recipe().score);
-        let default = default.as_ref().map(|score| score.name());
+        let default = report.find(method, "oos", "auroc").map(|row| row.mean);
         let cell = |score: &&str| {
             let split = format!("{prefix}{score}");
             let mean = |metric| report.find(method, &split, metric).map(|row| row.mean);
             match (mean("auroc"), mean("aupr")) {
-                (Some(auroc), Some(aupr)) if default.is_ok_and(|name| name == *score) => {
+                (Some(auroc), Some(aupr)) if default == Some(auroc) => {
                     format!("**{auroc:.4} / {aupr:.4}**")
                 }
                 (Some(auroc), Some(aupr)) => format!("{auroc:.4} / {aupr:.4}"),

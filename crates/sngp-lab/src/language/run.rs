@@ -72,7 +72,7 @@ impl<B: Backbone> Bench<'_, B> {
         let labels = class_labels(&task.test)?;
         let factor = model.config().integration.mean_field_factor();
         let ridge = model.config().posterior.ridge;
-        for (split, metric, value) in measure(&test, labels, &strangers, &recipe.score)? {
+        for (split, metric, value) in measure(&test, labels, &strangers, &model.config().score())? {
             measurements.add(self.name, method.name(), &split, &metric, value);
         }
         if test.variance.is_some() {

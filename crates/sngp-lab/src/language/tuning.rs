@@ -48,7 +48,7 @@ pub(super) fn decide<B: Backbone>(
     held_out: &Labelled<B::Batch>,
     config: &TuningConfig,
 ) -> Result<Model<B>> {
-    let score = model.config().method.recipe().score;
+    let score = model.config().score();
     let uncertainty = score.evaluate(&model.predict(&*held_out.inputs)?)?;
     let decision = Decision::turning_away_at_most(config.abstain, score, &uncertainty)?;
     Ok(model.with_decision(decision))

@@ -74,7 +74,7 @@ pub fn run(
     let test = model.predict(&Table::new(plane.test.inputs.view())?)?;
     let ood = model.predict(&Table::new(plane.ood.view())?)?;
     let grid = model.predict(&grid_table()?)?;
-    let default = method.recipe().score;
+    let default = model.config().score();
     let has_variance = grid.variance.is_some();
     let margin = Margin {}.evaluate(&grid)?;
     let surface = if has_variance { Variance {}.evaluate(&grid)? } else { margin.clone() };

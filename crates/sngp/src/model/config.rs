@@ -8,6 +8,7 @@ use crate::method::{Method, Output};
 use crate::nn::{GaussianProcessConfig, HeadConfig, RbfCentroidsConfig};
 use crate::posterior::PosteriorConfig;
 use crate::predict::Integration;
+use crate::score::Score;
 use crate::spectral::SpectralConfig;
 use crate::train::TrainingConfig;
 use crate::{Error, Result};
@@ -33,6 +34,8 @@ pub struct ModelConfig {
     pub posterior: PosteriorConfig,
     /// How the expectation over the posterior is taken.
     pub integration: Integration,
+    /// The score to be uncertain by, where it is not the method's default one.
+    pub score: Option<Score>,
     /// Training.
     pub training: TrainingConfig,
     /// Determines everything random.
@@ -43,6 +46,11 @@ impl ModelConfig {
     /// The default configuration of a method.
     pub fn new(method: impl Into<Method>) -> Self {
         Self { method: method.into(), ..Default::default() }
+    }
+
+    /// The score a model of this configuration is uncertain by.
+    pub fn score(&self) -> Score {
+        self.score.clone().unwrap_or_else(|| self.method.recipe().score)
     }
 
     /// The head the method asks for; none for the exact Gaussian process.

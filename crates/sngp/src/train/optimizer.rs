@@ -6,7 +6,7 @@ use burn::optim::{
     StateSink, StateSource,
 };
 use burn::tensor::{Device, Tensor};
-use sngp_kernels::{AdamWStep, SgdStep};
+use sngp_kernels::{AdamWStep, SgdStep, scaled, sum_of_squares};
 
 use super::config::Optimizer;
 
@@ -118,7 +118,7 @@ struct Norm<'a> {
 impl ModuleVisitor for Norm<'_> {
     fn visit_float<const D: usize>(&mut self, param: &Param<Tensor<D>>) {
         if let Some(grad) = self.grads.get::<D>(param.id) {
-            self.squared += f64::from(grad.square().sum().into_scalar::<f32>());
+            self.squared += sum_of_squares(grad);
         }
     }
 }
@@ -131,7 +131,7 @@ struct Scale<'a> {
 impl Scale<'_> {
     fn scale<const D: usize>(&mut self, id: ParamId) {
         if let Some(grad) = self.grads.remove::<D>(id) {
-            self.grads.register(id, grad * self.factor);
+            self.grads.register(id, scaled(grad, self.factor));
         }
     }
 }

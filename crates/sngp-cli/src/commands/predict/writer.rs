@@ -26,7 +26,7 @@ enum Sink<W: Write> {
 impl<'a, W: Write> Predictions<'a, W> {
     pub fn new(model: &'a dyn AnyModel, json: bool, out: W) -> Self {
         let decision = model.decision();
-        let default = || model.config().method.recipe().score;
+        let default = || model.config().score();
         Self {
             labels: model.labels(),
             decision,
