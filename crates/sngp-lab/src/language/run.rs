@@ -8,6 +8,7 @@ use std::time::Instant;
 use burn::tensor::Device;
 use sngp::backbone::Backbone;
 use sngp::method::{Method, Recipe};
+use sngp::metrics::{accuracy, nll};
 use sngp::model::{Estimator, FitOptions, Model, ModelConfig};
 use sngp::text::TextModel;
 use sngp::train::{Checkpoints, Interrupter, Observer};
@@ -52,7 +53,7 @@ impl<B: Backbone> Bench<'_, B> {
     /// MC dropout has the deterministic one, an ensemble those of several seeds.
     pub fn run(&self, method: &Method, seed: u64, measurements: &mut Measurements) -> Result<()> {
         let config = ModelConfig { seed, ..self.setup.experiment.model_for(method)? };
-        let recipe = method_recipe(&config);
+        let recipe = config.method.recipe();
         let single = single_method(&recipe)?;
         let mut parts = Vec::new();
         for index in 0..recipe.members as u64 {
@@ -70,6 +71,14 @@ impl<B: Backbone> Bench<'_, B> {
         let test = model.predict(&*task.test.inputs)?;
         let strangers = model.predict(&*task.out_of_scope)?;
         let labels = class_labels(&task.test)?;
+        // What choices between settings are to be made by.
+        let held_out = model.predict(&*task.validation.inputs)?;
+        let (probabilities, right) = (held_out.probabilities()?, class_labels(&task.validation)?);
+        for (metric, value) in
+            [("accuracy", accuracy(probabilities, right)?), ("nll", nll(probabilities, right)?)]
+        {
+            measurements.add(self.name, method.name(), "validation", metric, value);
+        }
         let factor = model.config().integration.mean_field_factor();
         let ridge = model.config().posterior.ridge;
         for (split, metric, value) in measure(&test, labels, &strangers, &model.config().score())? {
@@ -142,10 +151,6 @@ impl<B: Backbone> Bench<'_, B> {
         let median = times.get(times.len() / 2).copied();
         median.ok_or_else(|| Error::Data("there are no test sentences".to_string()))
     }
-}
-
-fn method_recipe(config: &ModelConfig) -> Recipe {
-    config.method.recipe()
 }
 
 /// The method that trains one network as this recipe does, and predicts with one pass.

@@ -1,0 +1,182 @@
+//! Hugging Face model folders.
+
+mod config;
+mod weights;
+
+use std::fs;
+use std::path::Path;
+
+use burn::tensor::Device;
+use ndarray::Array2;
+use sha2::{Digest, Sha256};
+
+use self::config::PublishedConfig;
+use self::weights::Weights;
+use super::sentences::Sentences;
+use super::tokenizer::TextTokenizer;
+use crate::backbone::{
+    Backbone, Bert, BertConfig, EncoderConfig, PoolerActivation, PoolerConfig, Pooling,
+};
+use crate::data::Inputs;
+use crate::files::read_json;
+use crate::hash::hex;
+use crate::model::tensors::Tensors;
+use crate::network::weights_digest;
+use crate::train::batches;
+use crate::{Error, Pass, Result, host};
+
+/// Sentences that are encoded together.
+const EMBEDDED_TOGETHER: usize = 256;
+const CONFIG: &str = "config.json";
+const WEIGHTS: &str = "model.safetensors";
+/// The tokenizer's file, in such a folder and in ours.
+pub(super) const TOKENIZER: &str = "tokenizer.json";
+
+/// An encoder with its tokenizer, as a Hugging Face folder holds it: `config.json`,
+/// `model.safetensors`, `tokenizer.json`.
+///
+/// BERT of any size (`model_type` `bert`) and MPNet (`mpnet`). Mean pooling gets a pooler that
+/// starts at the identity; pooling by the first token gets the pretrained pooler with its
+/// hyperbolic tangent, where the folder has one.
+///
+/// ```no_run
+/// use burn::tensor::Device;
+/// use sngp::text::{EncoderOptions, PretrainedEncoder};
+///
+/// let options = EncoderOptions::default();
+/// let encoder = PretrainedEncoder::read("all-MiniLM-L6-v2", &options, &Device::flex())?;
+/// println!("{} layers", encoder.config.encoder.transformer.layers);
+/// # Ok::<(), sngp::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct PretrainedEncoder {
+    /// Its configuration.
+    pub config: BertConfig,
+    /// Its weights.
+    pub network: Bert,
+    /// Its tokenizer.
+    pub tokenizer: TextTokenizer,
+}
+
+/// How an encoder is used.
+#[derive(Clone, Debug, PartialEq)]
+pub struct EncoderOptions {
+    /// How the vectors of tokens become one.
+    pub pooling: Pooling,
+    /// Where sentences are cut, special tokens included.
+    pub max_tokens: usize,
+    /// Dropout rate in place of the encoder's own ones.
+    pub dropout: Option<f64>,
+    /// Dropout rate of the pooled vectors.
+    pub pooled_dropout: f64,
+}
+
+impl Default for EncoderOptions {
+    fn default() -> Self {
+        Self { pooling: Pooling::Mean, max_tokens: 32, dropout: None, pooled_dropout: 0.0 }
+    }
+}
+
+impl PretrainedEncoder {
+    /// Reads a folder.
+    pub fn read(
+        folder: impl AsRef<Path>,
+        options: &EncoderOptions,
+        device: &Device,
+    ) -> Result<Self> {
+        let &EncoderOptions { pooling, max_tokens, dropout, pooled_dropout } = options;
+        let folder = folder.as_ref();
+        if !folder.is_dir() {
+            return Err(Error::corrupt(folder, "there is no such encoder folder"));
+        }
+        let path = folder.join(CONFIG);
+        let published: PublishedConfig = read_json(&path)?;
+        let (mut encoder, names) =
+            published.encoder().map_err(|reason| Error::corrupt(&path, reason))?;
+        if let Some(rate) = dropout {
+            (encoder.transformer.dropout, encoder.transformer.attention_dropout) = (rate, rate);
+        }
+        if max_tokens > encoder.longest() {
+            let rule = format!("the encoder takes at most {}", encoder.longest());
+            return Err(Error::config("max_tokens", max_tokens, rule));
+        }
+        let path = folder.join(TOKENIZER);
+        let json = fs::read(&path).map_err(Error::io(&path))?;
+        let tokenizer = TextTokenizer::from_bytes(&path, &json, max_tokens)?;
+        check_vocabulary(&path, &tokenizer, &encoder)?;
+        let path = folder.join(WEIGHTS);
+        let bytes = fs::read(&path).map_err(Error::io(&path))?;
+        let tensors = Tensors::from_bytes(&path, &bytes)?;
+        let mut weights = Weights { tensors, prefix: "", device };
+        if weights
+            .tensors
+            .contains(&format!("{}.embeddings.LayerNorm.weight", published.model_type))
+        {
+            weights.prefix = &published.model_type;
+        }
+        let pretrained_pooler =
+            pooling == Pooling::FirstToken && weights.has("pooler.dense.weight");
+        let activation = match pretrained_pooler {
+            true => PoolerActivation::Tanh,
+            false => PoolerActivation::Identity,
+        };
+        let width = encoder.transformer.width;
+        let pooler = PoolerConfig { width, activation, dropout: pooled_dropout };
+        let config = BertConfig { encoder, pooling, pooler, max_tokens };
+        let mut network = Bert::build(&config, device)?;
+        weights.fill(&mut network, names).map_err(|error| match error {
+            Error::Corrupt { .. } => error,
+            error => Error::corrupt(&path, error.to_string()),
+        })?;
+        if pretrained_pooler {
+            network.pooler.dense = weights.dense(&["pooler.dense"], &network.pooler.dense)?;
+        }
+        Ok(Self { config, network, tokenizer })
+    }
+}
+
+impl PretrainedEncoder {
+    /// Texts as inputs of the encoder.
+    pub fn sentences<T: AsRef<str>>(&self, texts: &[T]) -> Result<Sentences> {
+        Sentences::new(&self.tokenizer, texts, self.config.encoder.transformer.width)
+    }
+
+    /// One vector a sentence, as the encoder pools it, before the pooler: `[rows, width]`.
+    pub fn embed(&self, sentences: &Sentences, device: &Device) -> Array2<f32> {
+        let mut vectors = Array2::zeros((sentences.rows(), self.config.encoder.transformer.width));
+        for rows in batches(sentences, EMBEDDED_TOGETHER) {
+            let batch = sentences.batch(&rows, device);
+            let part = self.network.encoder.forward(batch, &mut Pass::evaluate());
+            for (vector, row) in host::matrix_f32(part).outer_iter().zip(rows) {
+                vectors.row_mut(row).assign(&vector);
+            }
+        }
+        vectors
+    }
+
+    /// A hash of the encoder's weights and the sentences: what their vectors depend on.
+    pub fn fingerprint(&self, sentences: &Sentences) -> String {
+        let mut hasher = Sha256::new();
+        hasher.update(format!("{:?}", self.config));
+        hasher.update(weights_digest(&self.network.encoder));
+        hasher.update(sentences.digest().unwrap_or_default());
+        hex(&hasher.finalize())
+    }
+}
+
+/// A tokenizer with more ids than the table has rows belongs to another model.
+pub(super) fn check_vocabulary(
+    path: &Path,
+    tokenizer: &TextTokenizer,
+    encoder: &EncoderConfig,
+) -> Result<()> {
+    if tokenizer.vocabulary() <= encoder.vocabulary {
+        return Ok(());
+    }
+    let reason = format!(
+        "it has {} tokens, the encoder's weights have {}: it belongs to another model",
+        tokenizer.vocabulary(),
+        encoder.vocabulary
+    );
+    Err(Error::corrupt(path, reason))
+}
