@@ -179,7 +179,7 @@ def main():
     commit = subprocess.run(["git", "rev-parse", "--short=12", "HEAD"], cwd=ROOT, stdout=subprocess.PIPE, text=True)
     cpu = next(line.split(":")[1].strip() for line in open("/proc/cpuinfo") if line.startswith("model name"))
     report = {
-        "command": "python3 benches/peers/finetune.py DATA " + " ".join(sys.argv[2:]),
+        "command": f"python3 benches/peers/finetune.py DATA --sentences {args.sentences} --rounds {args.rounds}",
         "commit": commit.stdout.strip(),
         "cpu": f"{cpu}, {args.threads} threads",
         "sentences": args.sentences,

@@ -45,11 +45,14 @@ impl Inputs<TokenBatch> for Counted {
 /// Times the epoch alone: neither reading nor what follows the training.
 struct Stopwatch {
     started: Instant,
+    tokens: Arc<AtomicUsize>,
     epoch: Arc<Mutex<Option<(f64, f64)>>>,
 }
 
 impl Observer for Stopwatch {
     fn start(&mut self, _: usize, _: usize) {
+        // Checking the data before has made a batch of its own.
+        self.tokens.store(0, Ordering::Relaxed);
         self.started = Instant::now();
     }
 
@@ -94,9 +97,9 @@ fn run() -> Result<()> {
     config.training.schedule = Schedule { warm_up: 0.1, decay: Decay::Linear };
     let epoch = Arc::new(Mutex::new(None));
     let observe = |_| -> Box<dyn Observer> {
-        Box::new(Stopwatch { started: Instant::now(), epoch: epoch.clone() })
+        let (tokens, epoch) = (tokens.clone(), epoch.clone());
+        Box::new(Stopwatch { started: Instant::now(), tokens, epoch })
     };
-    tokens.store(0, Ordering::Relaxed);
     let options = FitOptions { observe: &observe, ..FitOptions::new(&device) };
     Estimator::<Bert>::new(config, encoder.config.clone())
         .with_pretrained(encoder.network.clone())

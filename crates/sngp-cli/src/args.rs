@@ -116,6 +116,7 @@ pub struct Plane {
     sngp bench clinc --data data --methods deterministic,sngp --seeds 3\n  \
     sngp bench clinc --data data --config clinc-frozen      # minutes: the encoder is not trained\n  \
     sngp bench clinc --data data --config my-experiment.toml\n\n\
+    An ensemble is made of the networks of successive seeds and measured once.\n\
     The data folder holds clinc/data_full.json and models/all-MiniLM-L6-v2 (config.json,\n\
     model.safetensors, tokenizer.json); an experiment file may name others. Stop with Ctrl-C and\n\
     start again: it goes on. Finished networks are kept in --runs and never trained twice; each is\n\

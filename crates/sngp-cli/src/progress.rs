@@ -50,7 +50,7 @@ impl Progress {
                     bar.set_style(style);
                 }
                 bar.set_prefix(name);
-                Box::new(Bar { bar })
+                Box::new(Bar { bar, started: Instant::now(), losses: "first epoch".to_string() })
             }
             Self::Lines => {
                 Box::new(Lines { name, started: Instant::now(), last: None, due: EVERY })
@@ -62,6 +62,9 @@ impl Progress {
 
 struct Bar {
     bar: ProgressBar,
+    /// When the epoch started, and the losses of the one before.
+    started: Instant,
+    losses: String,
 }
 
 impl Observer for Bar {
@@ -70,9 +73,18 @@ impl Observer for Bar {
         self.bar.set_position(first_epoch.saturating_sub(1) as u64);
     }
 
+    fn examples(&mut self, done: usize, of: usize) {
+        // Quick epochs need no more than their losses.
+        if self.started.elapsed() > EVERY {
+            self.bar.set_message(format!("{}, {} %", self.losses, 100 * done / of.max(1)));
+        }
+    }
+
     fn epoch(&mut self, summary: EpochSummary) {
+        self.started = Instant::now();
+        self.losses = losses(&summary);
         self.bar.set_position(summary.epoch as u64);
-        self.bar.set_message(losses(&summary));
+        self.bar.set_message(self.losses.clone());
     }
 
     fn finish(&mut self) {

@@ -49,6 +49,10 @@ impl Bench {
              [methods.deep_ensemble.method]\nmembers = 2\n\
              [head_first]\nepochs = 2\nbatch_size = 4\n"
         );
+        let text = match trained {
+            "nothing" => text.replace("[head_first]\nepochs = 2\nbatch_size = 4\n", ""),
+            _ => text,
+        };
         self.write("tiny.toml", &text);
     }
 
@@ -109,10 +113,22 @@ fn every_published_method_is_trained_once_and_measured() {
     assert_eq!(figures(&bench.report()), first);
 
     // Networks of another configuration are not mistaken for these.
-    let changed = fs::read_to_string(bench.path("tiny.toml")).unwrap().replace("1e-3", "2e-3");
-    bench.write("tiny.toml", &changed);
-    let refused = run(&mut bench.command("sngp"), 1);
-    assert!(text(&refused.stderr).contains("another configuration"), "{}", text(&refused.stderr));
+    let original = fs::read_to_string(bench.path("tiny.toml")).unwrap();
+    for (from, to) in [
+        ("learning_rate = 1e-3", "learning_rate = 2e-3"),
+        ("'everything'", "'layers'"),
+        ("factors = [0.4, 5.0]", "factors = [0.4]"),
+        ("[head_first]\nepochs = 2", "[head_first]\nepochs = 3"),
+    ] {
+        assert!(original.contains(from), "{from}");
+        bench.write("tiny.toml", &original.replacen(from, to, 1));
+        let message = text(&run(&mut bench.command("sngp"), 1).stderr);
+        assert!(message.contains("another configuration"), "{to}: {message}");
+    }
+    // Options that could have no effect are refused.
+    bench.write("tiny.toml", &format!("{original}[methods.mc_dropout.training]\nepochs = 5\n"));
+    let message = text(&run(&mut bench.command("sngp"), 1).stderr);
+    assert!(message.contains("no effect"), "{message}");
 }
 
 #[test]

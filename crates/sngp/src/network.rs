@@ -114,11 +114,23 @@ impl<B: Backbone> Network<B> {
     }
 }
 
-/// A hash of every weight of a module.
+/// A hash of every weight of a module and of which of them are trained.
 pub(crate) fn weights_digest(module: &impl Module) -> [u8; 32] {
     let mut hasher = Hasher(Sha256::new());
     module.visit(&mut hasher);
+    let mut trained = Trained(Vec::new());
+    // Away from autodiff no parameter says that it will be trained.
+    module.clone().train().visit(&mut trained);
+    hasher.0.update(trained.0);
     hasher.0.finalize().into()
+}
+
+struct Trained(Vec<u8>);
+
+impl ModuleVisitor for Trained {
+    fn visit_float<const D: usize>(&mut self, param: &Param<Tensor<D>>) {
+        self.0.push(u8::from(param.is_require_grad()));
+    }
 }
 
 struct ReadAll;

@@ -7,9 +7,7 @@ use sngp::Error;
 use sngp::backbone::Backbone;
 use sngp::files::write_whole;
 use sngp::method::Method;
-use sngp_lab::language::{
-    BUILT_IN, Bench, RunOptions, Setup, TextExperiment, TextTask, Trained, document,
-};
+use sngp_lab::language::{BUILT_IN, Bench, RunOptions, Setup, TextExperiment, Trained, document};
 use sngp_lab::report::Measurements;
 
 use crate::args::Clinc;
@@ -20,19 +18,22 @@ pub fn run(args: &Clinc, context: &Context) -> Result<()> {
     let (name, experiment) = experiment(&args.config)?;
     let Some(data) = &args.data else {
         bail!(
-            "where is the data? --data FOLDER (or SNGP_DATA) names the folder with {:?} and {:?}",
-            experiment.encoder.folder,
-            experiment.data
+            "where is the data? --data FOLDER (or SNGP_DATA) names the folder that holds {} and \
+             the experiment's sentences",
+            experiment.encoder.folder.display()
         )
     };
     let files = [format!("{name}.json"), format!("{name}.md")];
     output::shared_folder(&args.out, &files[0], &files.each_ref().map(String::as_str))?;
     let runs = args.runs.join(&name);
-    context.progress.say(&format!("reading {}", data.display()));
-    let sentences = TextTask::read(&experiment.data, data)?;
-    let mut measurements = Measurements::default();
-    let work = Work { args, context, name: &name, sentences: &sentences, runs: &runs };
     let cache = runs.join("embeddings");
+    context.progress.say(&format!("reading {}", data.display()));
+    if experiment.encoder.train == Trained::Nothing || experiment.head_first.is_some() {
+        let remark = format!("vectors of the encoder: computed once, kept in {}", cache.display());
+        context.progress.say(&remark);
+    }
+    let mut measurements = Measurements::default();
+    let work = Work { args, context, name: &name, runs: &runs };
     match experiment.encoder.train {
         Trained::Nothing => {
             let setup = Setup::frozen(experiment, data, &cache, &context.device)?;
@@ -81,7 +82,6 @@ struct Work<'a> {
     args: &'a Clinc,
     context: &'a Context,
     name: &'a str,
-    sentences: &'a TextTask,
     runs: &'a Path,
 }
 
@@ -91,11 +91,10 @@ impl Work<'_> {
         setup: &Setup<B>,
         measurements: &mut Measurements,
     ) -> Result<()> {
-        let Self { args, context, name, sentences, runs } = *self;
+        let Self { args, context, name, runs } = *self;
         let observe = |name: String| context.progress.observer(name);
         let bench = Bench {
             setup,
-            sentences,
             name,
             options: RunOptions {
                 device: &context.device,
@@ -109,7 +108,9 @@ impl Work<'_> {
             false => args.methods.clone(),
         };
         for method in &methods {
-            for seed in (args.seed..).take(args.seeds) {
+            // Ensembles of successive seeds would share most of their networks.
+            let seeds = if method.recipe().members > 1 { 1 } else { args.seeds };
+            for seed in (args.seed..).take(seeds) {
                 context.check_interrupted()?;
                 bench.run(method, seed, measurements)?;
             }

@@ -83,6 +83,28 @@ fn shortened(labels: &[String]) -> String {
     }
 }
 
+/// Names that differ in their numbers only, as one with how many there are.
+fn folded(names: &[String]) -> Vec<String> {
+    let pattern = |name: &str| {
+        let parts =
+            name.split('.').map(|part| if part.parse::<usize>().is_ok() { "*" } else { part });
+        parts.collect::<Vec<_>>().join(".")
+    };
+    let mut groups: Vec<(String, usize)> = Vec::new();
+    for name in names {
+        let pattern = pattern(name);
+        match groups.iter_mut().find(|(known, _)| *known == pattern) {
+            Some((_, count)) => *count += 1,
+            None => groups.push((pattern, 1)),
+        }
+    }
+    let shown = |(pattern, count): (String, usize)| match pattern.contains('*') {
+        true => format!("{pattern} ({count})"),
+        false => pattern,
+    };
+    groups.into_iter().map(shown).collect()
+}
+
 fn spectral(member: &MemberInspection) {
     let report = &member.spectral;
     println!(
@@ -97,7 +119,7 @@ fn spectral(member: &MemberInspection) {
         println!("  {:24} {:8.4}  bound {:6.3}  {verdict}", layer.name, layer.norm, layer.bound);
     }
     if !report.uncovered.is_empty() {
-        println!("  not covered by a bound: {}", report.uncovered.join(", "));
+        println!("  not covered by a bound: {}", folded(&report.uncovered).join(", "));
     }
     match report.lipschitz {
         Some(constants) if constants.lower > 0.0 => println!(

@@ -2,7 +2,7 @@
 
 use burn::tensor::{Device, Tensor};
 use proptest::prelude::*;
-use sngp_kernels::{AdamWStep, SgdStep};
+use sngp_kernels::{AdamWStep, SgdStep, scaled, sum_of_squares};
 
 use crate::common::{difference, filled, values};
 
@@ -25,6 +25,25 @@ proptest! {
         let burns = sgd.reference(start(1.0), start(0.5), start(0.1));
         for (ours, burns) in ours.into_iter().zip(burns) {
             prop_assert!(difference(&values(ours), &values(burns)) < 1e-5);
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(12))]
+
+    #[test]
+    fn sums_and_factors_are_burns_ops(rows in 0usize..40, columns in 1usize..2000) {
+        let device = Device::flex();
+        // Contiguous, and a view that is not.
+        for tensor in [filled([rows, columns], 1.0, &device), filled([columns, rows], 1.0, &device).transpose()] {
+            let exact: f64 = values(tensor.clone()).iter().map(|v| f64::from(*v).powi(2)).sum();
+            let found = sum_of_squares(tensor.clone());
+            prop_assert!((found - exact).abs() <= 1e-6 * exact, "{found} for {exact}");
+            let before = values(tensor.clone());
+            let ours = values(scaled(tensor.clone(), 0.25));
+            prop_assert_eq!(&ours, &values(tensor.clone() * 0.25));
+            prop_assert_eq!(values(tensor), before, "what others hold is left alone");
         }
     }
 }

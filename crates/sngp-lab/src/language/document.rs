@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use super::evaluate::DEFAULT;
 use crate::published;
 use crate::report::{Report, Row};
 
@@ -12,8 +13,8 @@ pub fn document(title: &str, report: &Report) -> String {
         "Mean over seeds, ± standard error where there is more than one. `test`: sentences of the \
          known classes. `combined`: with the sentences out of scope, for which every confident \
          answer counts as wrong (ECE) and the uniform one as right (NLL, which is then at least \
-         `share * ln K`). Detection is by each method's default score, latency the median of one \
-         sentence at a time, from text to decision. The paper's figures (BERT-base, ten seeds, \
+         `share * ln K`). Detection is by the score in bold below, latency the median of one sentence \
+         at a time, from text to prediction. The paper's figures (BERT-base, ten seeds, \
          its own hardware) are on the right; its NLL is close to our combined one by size, but \
          the paper does not say what it is of.\n\n",
     );
@@ -50,7 +51,7 @@ const COLUMNS: [(&str, &str, &str); 9] = [
 ];
 
 const PAPER: [(&str, &str); 6] = [
-    ("acc", "accuracy, %"),
+    ("acc", "accuracy"),
     ("ece", "ECE"),
     ("nll", "NLL"),
     ("ood_auroc", "AUROC"),
@@ -68,8 +69,11 @@ fn main_table(text: &mut String, report: &Report) {
         let cells = COLUMNS.map(|(split, metric, _)| report.cell(method, split, metric));
         let figures = paper.get(method);
         let published = PAPER.map(|(column, _)| {
-            let figure = figures.and_then(|figures| figures.get(column));
-            figure.map_or_else(|| "–".to_string(), f64::to_string)
+            let figure = figures.and_then(|figures| figures.get(column)).copied();
+            // The paper has its accuracies in percent.
+            let figure =
+                if column == "acc" { figure.map(|percent| percent / 100.0) } else { figure };
+            figure.map_or_else(|| "–".to_string(), |figure| format!("{figure:.3}"))
         });
         let _ = writeln!(
             text,
@@ -92,12 +96,11 @@ fn score_table(text: &mut String, report: &Report) {
     let _ = writeln!(text, "| method | {} |", scores.join(" | "));
     let _ = writeln!(text, "|---|{}", "---|".repeat(scores.len()));
     for method in report.methods() {
-        let default = report.find(method, "oos", "auroc").map(|row| row.mean);
         let cell = |score: &&str| {
             let split = format!("{prefix}{score}");
             let mean = |metric| report.find(method, &split, metric).map(|row| row.mean);
             match (mean("auroc"), mean("aupr")) {
-                (Some(auroc), Some(aupr)) if default == Some(auroc) => {
+                (Some(auroc), Some(aupr)) if mean(DEFAULT).is_some() => {
                     format!("**{auroc:.4} / {aupr:.4}**")
                 }
                 (Some(auroc), Some(aupr)) => format!("{auroc:.4} / {aupr:.4}"),

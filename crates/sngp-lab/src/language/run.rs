@@ -17,7 +17,6 @@ use sngp::{Error, Result};
 use super::evaluate::measure;
 use super::setup::Setup;
 use super::store::{Curve, TRAINING, Training, network_folder};
-use super::task::TextTask;
 use super::tuning::{class_labels, decide, tune};
 use crate::report::Measurements;
 
@@ -40,8 +39,6 @@ pub struct RunOptions<'a> {
 pub struct Bench<'a, B: Backbone> {
     /// Data and encoder.
     pub setup: &'a Setup<B>,
-    /// The sentences themselves, for the latency.
-    pub sentences: &'a TextTask,
     /// Where and how.
     pub options: RunOptions<'a>,
     /// The experiment's name in results.
@@ -60,7 +57,7 @@ impl<B: Backbone> Bench<'_, B> {
             parts.push(self.network(&single, seed + index)?);
         }
         let first = parts[0].config();
-        // Tuned with the network it is about.
+        // What was chosen for the first network holds for all of them.
         let config = ModelConfig {
             integration: first.integration,
             posterior: first.posterior.clone(),
@@ -101,14 +98,14 @@ impl<B: Backbone> Bench<'_, B> {
             .with_pretrained(setup.pretrained.clone());
         let task = &setup.task;
         let own = estimator.fingerprint(&task.train, Some(&task.validation), seed);
-        let fingerprint = format!("{own}, head first: {:?}", setup.experiment.head_first);
+        let fingerprint = setup.fingerprint(&own);
         let folder = network_folder(options.runs, method.name(), seed);
         if folder.exists() {
             let model = setup.import(&folder, options.device)?;
             Training::parse(&folder, model.attachment(TRAINING))?.check(&folder, &fingerprint)?;
             return Ok(model);
         }
-        estimator.head = setup.head(&config, options.device)?;
+        setup.experiment.tuning.check_rows(task.validation.rows())?;
         let checkpoints = options.runs.join(format!("{method}-{seed}.checkpoints"));
         let (started, epochs) = (Instant::now(), Arc::new(Mutex::new(Vec::new())));
         let name = format!("{} {method} seed {seed}", self.name);
@@ -116,6 +113,7 @@ impl<B: Backbone> Bench<'_, B> {
             let inner = (options.observe)(name.clone());
             Box::new(Curve { inner, epochs: epochs.clone(), started })
         };
+        estimator.head = setup.head(&config, options)?;
         let fit = FitOptions {
             validation: Some(&task.validation),
             labels: Some(task.labels.clone()),
@@ -142,7 +140,7 @@ impl<B: Backbone> Bench<'_, B> {
     /// Milliseconds a sentence, one at a time from text to prediction: the median.
     fn latency(&self, model: &TextModel) -> Result<f64> {
         let mut times = Vec::new();
-        for text in self.sentences.test.texts.iter().take(TIMED) {
+        for text in self.setup.sentences.test.texts.iter().take(TIMED) {
             let started = Instant::now();
             model.predict(&[text])?;
             times.push(started.elapsed().as_secs_f64() * 1e3);

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use burn::module::{Module, ModuleMapper, Param};
 use burn::tensor::{Device, Tensor};
+use sha2::{Digest, Sha256};
 use sngp::backbone::{Backbone, Bert, Pooler};
 use sngp::data::Labelled;
 use sngp::model::{Estimator, FitOptions, Model, ModelConfig};
@@ -13,6 +14,7 @@ use sngp::{Error, Result};
 
 use super::embeddings::EmbeddingCache;
 use super::experiment::{TextExperiment, Trained};
+use super::run::RunOptions;
 use super::task::{Task, TextTask};
 
 /// What the networks of an experiment start from and learn.
@@ -23,7 +25,9 @@ pub struct Setup<B: Backbone> {
     pub backbone: B::Config,
     /// The backbone they start from.
     pub pretrained: B,
-    /// What they learn.
+    /// What they learn, as sentences.
+    pub sentences: TextTask,
+    /// The same as their inputs.
     pub task: Task<B::Batch>,
     /// Vectors of the training sentences, where the output layer is trained on them first.
     vectors: Option<Labelled<Tensor<2>>>,
@@ -47,7 +51,8 @@ fn read(
     let options = EncoderOptions {
         pooling: settings.pooling,
         max_tokens: settings.max_tokens,
-        dropout: settings.dropout.filter(|_| !frozen),
+        // What is not trained is not sampled either: its vectors are computed once.
+        dropout: if frozen { Some(0.0) } else { settings.dropout },
         pooled_dropout: settings.dropout.filter(|_| frozen).unwrap_or(0.0),
     };
     let encoder = PretrainedEncoder::read(encoder_folder, &options, device)?;
@@ -63,13 +68,13 @@ impl Setup<Bert> {
         device: &Device,
     ) -> Result<Self> {
         let (task, encoder) = read(&experiment, folder, device)?;
-        let sentences = Task::new(&task, |texts| encoder.sentences(texts))?;
+        let inputs = Task::new(&task, |texts| encoder.sentences(texts))?;
         let vectors = match &experiment.head_first {
             None => None,
             Some(_) => {
                 let cache = EmbeddingCache { folder: cache.to_path_buf() };
                 let vectors = cache.table(&encoder, &task.train.texts, device)?;
-                Some(Labelled::new(vectors, (*sentences.train.targets).clone())?)
+                Some(Labelled::new(vectors, (*inputs.train.targets).clone())?)
             }
         };
         let mut pretrained = encoder.network.clone();
@@ -77,7 +82,8 @@ impl Setup<Bert> {
             pretrained.encoder.embeddings = pretrained.encoder.embeddings.map(&mut Freeze);
         }
         Ok(Self {
-            task: sentences,
+            task: inputs,
+            sentences: task,
             vectors,
             backbone: encoder.config.clone(),
             pretrained,
@@ -101,6 +107,7 @@ impl Setup<Pooler> {
         let cache = EmbeddingCache { folder: cache.to_path_buf() };
         Ok(Self {
             task: Task::new(&task, |texts| cache.table(&encoder, texts, device))?,
+            sentences: task,
             vectors: None,
             backbone: encoder.config.pooler.clone(),
             pretrained: encoder.network.pooler.clone(),
@@ -114,16 +121,36 @@ impl Setup<Pooler> {
 
 impl<B: Backbone> Setup<B> {
     /// The output layer that networks of a configuration start from, where it is trained first.
-    pub fn head(&self, config: &ModelConfig, device: &Device) -> Result<Option<Head>> {
+    pub(super) fn head(
+        &self,
+        config: &ModelConfig,
+        options: &RunOptions<'_>,
+    ) -> Result<Option<Head>> {
         let (Some(vectors), Some(training)) = (&self.vectors, &self.experiment.head_first) else {
             return Ok(None);
         };
-        let config = ModelConfig { training: training.clone(), ..config.clone() };
+        let config = &ModelConfig { training: training.clone(), ..config.clone() };
         let pooler = self.encoder.network.pooler.clone().map(&mut Freeze);
-        let estimator = Estimator::<Pooler>::new(config, self.encoder.config.pooler.clone())
-            .with_pretrained(pooler);
-        let model = estimator.fit(vectors, FitOptions::new(device))?;
+        let estimator =
+            Estimator::<Pooler>::new(config.clone(), self.encoder.config.pooler.clone())
+                .with_pretrained(pooler);
+        let name = format!("{} seed {}, output layer first", config.method, config.seed);
+        let observe = |_| (options.observe)(name.clone());
+        let fit = FitOptions {
+            interrupter: options.interrupter.clone(),
+            observe: &observe,
+            ..FitOptions::new(options.device)
+        };
+        let model = estimator.fit(vectors, fit)?;
         Ok(model.networks().next().map(|network| network.head.clone()))
+    }
+
+    /// A hash of everything a kept network depends on, given its training's own.
+    pub(super) fn fingerprint(&self, training: &str) -> String {
+        let TextExperiment { head_first, tuning, .. } = &self.experiment;
+        let all = format!("{training} {head_first:?} {tuning:?} {:?}", self.task.labels);
+        let digest = Sha256::digest(all);
+        digest.iter().map(|byte| format!("{byte:02x}")).collect()
     }
 
     /// A fitted model as one that takes text.

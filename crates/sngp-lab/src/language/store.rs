@@ -70,6 +70,10 @@ impl Observer for Curve {
         self.inner.start(first_epoch, epochs);
     }
 
+    fn examples(&mut self, done: usize, of: usize) {
+        self.inner.examples(done, of);
+    }
+
     fn epoch(&mut self, summary: EpochSummary) {
         let EpochSummary { epoch, loss, validation_loss, .. } = summary;
         let seconds = self.started.elapsed().as_secs_f64();

@@ -45,6 +45,11 @@ impl TextTask {
                 let (train, _) = part("train")?.split_off(left_out);
                 let (validation, _) = part("valid")?.split_off(left_out);
                 let (test, strangers) = part("test")?.split_off(left_out);
+                if strangers.is_empty() {
+                    let known = test.label_names().join(", ");
+                    let message = format!("left_out is `{left_out}`, the classes are {known}");
+                    return Err(Error::Data(message));
+                }
                 (train, validation, test, strangers.texts)
             }
         };

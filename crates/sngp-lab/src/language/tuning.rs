@@ -10,7 +10,7 @@ use sngp::{Error, Result};
 use super::experiment::TuningConfig;
 
 /// Chooses ridge and mean-field factor by the negative log-likelihood of held-out examples, for
-/// models that have a variance, and then the threshold.
+/// models that have a variance.
 pub(super) fn tune<B: Backbone>(
     model: Model<B>,
     held_out: &Labelled<B::Batch>,
@@ -22,11 +22,15 @@ pub(super) fn tune<B: Backbone>(
         [] => vec![model.config().posterior.ridge],
         ridges => ridges.to_vec(),
     };
+    let factors = match config.factors.as_slice() {
+        [] => vec![model.config().integration.mean_field_factor()],
+        factors => factors.to_vec(),
+    };
     if model.precisions().next().is_some() {
         for ridge in ridges {
             let model = model.clone().with_ridge(ridge)?;
             let prediction = model.predict(&*held_out.inputs)?;
-            for &factor in &config.factors {
+            for &factor in &factors {
                 let integration = Integration::MeanField { factor };
                 let probabilities = integration.softmax(
                     prediction.logits.view(),

@@ -6,6 +6,7 @@ use super::config::ModelConfig;
 use super::decision::Decision;
 use super::directory;
 use super::fitted::{Fitted, Member, Model};
+use super::manifest::is_plain;
 use crate::backbone::Backbone;
 use crate::network::Network;
 use crate::posterior::Posterior;
@@ -21,17 +22,17 @@ impl<B: Backbone> Model<B> {
         let mut parts = parts.into_iter();
         let mut whole =
             parts.next().ok_or_else(|| Error::Data("there is no model to assemble".to_string()))?;
-        let trained = |model: &Self| {
-            let recipe = model.config.method.recipe();
-            (recipe.output, recipe.spectral)
+        let trained = |config: &ModelConfig| {
+            let spectral = config.method.recipe().spectral.then(|| config.spectral.clone());
+            (config.head(), spectral, config.likelihood.clone(), config.posterior.curvature)
         };
-        if trained(&whole) != (wanted.output, wanted.spectral) {
+        if trained(&whole.config) != trained(&config) {
             let method = &whole.config.method;
-            let message = format!("{} is not made of networks of {method}", config.method);
+            let message = format!("{} is not made of such networks of {method}", config.method);
             return Err(Error::Unsupported(message));
         }
         for part in parts {
-            if trained(&part) != trained(&whole)
+            if trained(&part.config) != trained(&config)
                 || part.backbone != whole.backbone
                 || part.labels != whole.labels
                 || part.outputs != whole.outputs
@@ -112,8 +113,7 @@ impl<B: Backbone> Model<B> {
 
     /// The same model with a file that is saved in its folder, e.g. a tokenizer.
     pub fn with_attachment(mut self, name: &str, bytes: Vec<u8>) -> Result<Self> {
-        let plain = !name.is_empty() && !name.contains(['/', '\\']) && !name.starts_with('.');
-        if !plain || directory::is_reserved(name) {
+        if !is_plain(name) || directory::is_reserved(name) {
             return Err(Error::Data(format!("`{name}` cannot be the name of an attached file")));
         }
         self.attachments.insert(name.to_string(), bytes);

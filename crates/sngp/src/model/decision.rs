@@ -18,9 +18,10 @@ pub struct Decision {
 }
 
 impl Decision {
-    /// The rule that turns away at most a share of examples like the held-out ones, whose
-    /// uncertainties are given: the `ceil((n + 1) (1 - share))`-th smallest of them (split
-    /// conformal prediction, valid for any n).
+    /// The rule that turns away at most a share, on average, of examples like the held-out ones,
+    /// whose uncertainties are given: the `ceil((n + 1) (1 - share))`-th smallest of them. This is
+    /// split conformal prediction, valid for any n as long as nothing else was chosen by the same
+    /// examples.
     ///
     /// ```
     /// use sngp::model::Decision;
@@ -48,7 +49,7 @@ impl Decision {
             )));
         };
         let basis = format!(
-            "at most {} % of examples like the {} held-out ones are turned away",
+            "on average at most {} % of examples like the {} held-out ones are turned away",
             100.0 * share,
             sorted.len()
         );

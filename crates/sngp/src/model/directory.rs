@@ -17,7 +17,7 @@ use super::manifest::{MANIFEST, Manifest};
 use super::tensors::{PrecisionInfo, Tensors};
 use crate::backbone::Backbone;
 use crate::exact_gp::{ExactGpClassifier, ExactGpState};
-use crate::files::{read_json, to_json};
+use crate::files::to_json;
 use crate::network::NetworkPlan;
 use crate::nn::{FeatureKind, HeadConfig};
 use crate::posterior::Posterior;
@@ -56,11 +56,15 @@ struct BackboneName {
     backbone: String,
 }
 
-/// Which backbone a saved model has, to load it as that. Nothing else is read or verified.
+/// Which backbone a saved model has, to load it as that. Its weights are not read.
 pub fn backbone_name(folder: impl AsRef<Path>) -> Result<String> {
     let folder = folder.as_ref();
-    Manifest::check_folder(folder)?;
-    Ok(read_json::<BackboneName>(&folder.join(CONFIG))?.backbone)
+    let bytes = Manifest::read_one(folder, CONFIG)?;
+    let named: Result<BackboneName, _> = serde_json::from_slice(&bytes);
+    match named {
+        Ok(named) => Ok(named.backbone),
+        Err(error) => Err(Error::corrupt(folder.join(CONFIG), error.to_string())),
+    }
 }
 
 impl<B: Backbone> Model<B> {

@@ -121,6 +121,9 @@ impl<B: Backbone> Estimator<B> {
         }
         let labels = self.labels(data, options.labels.clone())?;
         let outputs = self.config.likelihood.outputs(&data.targets);
+        if let (Some(given), Some(wanted)) = (&self.head, self.config.head()) {
+            given.check(&wanted, B::width(&self.backbone), outputs)?;
+        }
         let fitted = match self.config.head() {
             None => Fitted::Exact(Box::new(self.fit_exact(data, &options.device)?)),
             Some(head) => Fitted::Networks(self.fit_members(&head, outputs, data, &options)?),

@@ -30,21 +30,27 @@ impl Manifest {
         Self { format: FORMAT.to_string(), format_version: FORMAT_VERSION, files: hashes.collect() }
     }
 
-    /// Refuses a folder that cannot be a model.
-    pub fn check_folder(folder: &Path) -> Result<()> {
+    /// Reads a folder's manifest and every file it lists, verified.
+    pub fn read(folder: &Path) -> Result<BTreeMap<String, Vec<u8>>> {
+        let manifest = Self::open(folder)?;
+        let names = manifest.files.keys();
+        names.map(|name| Ok((name.clone(), manifest.verified(folder, name)?))).collect()
+    }
+
+    /// Reads one of a folder's files, verified; the others are not looked at.
+    pub fn read_one(folder: &Path, name: &str) -> Result<Vec<u8>> {
+        Self::open(folder)?.verified(folder, name)
+    }
+
+    /// Refuses a folder that is no model of ours, or of another version.
+    fn open(folder: &Path) -> Result<Self> {
         if !folder.is_dir() {
             return Err(Error::corrupt(folder, "there is no such model folder"));
         }
-        if !folder.join(MANIFEST).exists() {
+        let path = folder.join(MANIFEST);
+        if !path.exists() {
             return Err(Error::corrupt(folder, format!("not a model folder: no {MANIFEST}")));
         }
-        Ok(())
-    }
-
-    /// Reads a folder's manifest and every file it lists, verified.
-    pub fn read(folder: &Path) -> Result<BTreeMap<String, Vec<u8>>> {
-        Self::check_folder(folder)?;
-        let path = folder.join(MANIFEST);
         let manifest: Self = read_json(&path)?;
         if manifest.format != FORMAT {
             return Err(Error::corrupt(path, format!("its format is `{}`", manifest.format)));
@@ -59,17 +65,27 @@ impl Manifest {
                 ),
             ));
         }
-        let mut files = BTreeMap::new();
-        for (name, expected) in manifest.files {
-            let path = folder.join(&name);
-            let bytes = fs::read(&path).map_err(Error::io(&path))?;
-            if sha256(&bytes) != expected {
-                let reason = "its SHA-256 is not the manifest's; the file was changed or damaged";
-                return Err(Error::corrupt(path, reason));
+        match manifest.files.keys().find(|name| !is_plain(name)) {
+            None => Ok(manifest),
+            Some(name) => {
+                let reason = format!("it lists `{name}`, which is not the name of a file in it");
+                Err(Error::corrupt(path, reason))
             }
-            files.insert(name, bytes);
         }
-        Ok(files)
+    }
+
+    fn verified(&self, folder: &Path, name: &str) -> Result<Vec<u8>> {
+        let expected = self
+            .files
+            .get(name)
+            .ok_or_else(|| Error::corrupt(folder, format!("the manifest lists no {name}")))?;
+        let path = folder.join(name);
+        let bytes = fs::read(&path).map_err(Error::io(&path))?;
+        if sha256(&bytes) != *expected {
+            let reason = "its SHA-256 is not the manifest's; the file was changed or damaged";
+            return Err(Error::corrupt(path, reason));
+        }
+        Ok(bytes)
     }
 
     /// The names a folder's manifest lists.
@@ -81,4 +97,9 @@ impl Manifest {
     pub fn is_ours(folder: &Path) -> bool {
         read_json::<Self>(&folder.join(MANIFEST)).is_ok_and(|manifest| manifest.format == FORMAT)
     }
+}
+
+/// Whether a name is that of a file directly in a folder.
+pub(super) fn is_plain(name: &str) -> bool {
+    !name.is_empty() && !name.contains(['/', '\\']) && !name.starts_with('.')
 }

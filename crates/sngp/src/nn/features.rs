@@ -186,6 +186,11 @@ impl RandomFeatures {
         self.bias.dims()[0]
     }
 
+    /// The dimension of its inputs, before any projection.
+    pub fn inputs(&self) -> usize {
+        self.projection.as_ref().map_or(self.weight.dims()[0], |projection| projection.dims()[0])
+    }
+
     /// The device the frozen weights are on.
     pub(crate) fn forward_device(&self) -> Device {
         self.weight.val().device()

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::{
     Activation, GaussianProcess, GaussianProcessConfig, RbfCentroids, RbfCentroidsConfig, dense,
 };
-use crate::Result;
+use crate::{Error, Result};
 
 /// Which output layer, and its options.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -66,6 +66,29 @@ impl Head {
             Self::GaussianProcess(gp) => gp.outputs(),
             Self::RbfCentroids(rbf) => rbf.centroids().dims()[0],
         }
+    }
+
+    /// Refuses a layer of another kind or size than one drawn by the configuration would be.
+    pub(crate) fn check(&self, wanted: &HeadConfig, inputs: usize, outputs: usize) -> Result<()> {
+        let (alike, own_inputs) = match (self, wanted) {
+            (Self::Dense(linear), HeadConfig::Dense) => (true, linear.weight.dims()[0]),
+            (Self::GaussianProcess(gp), HeadConfig::GaussianProcess(config)) => {
+                let features = gp.features();
+                (features.count() == config.features.count, features.inputs())
+            }
+            (Self::RbfCentroids(rbf), HeadConfig::RbfCentroids(_)) => (true, rbf.inputs()),
+            _ => (false, inputs),
+        };
+        if !alike {
+            let message = "the given output layer is not of the method's kind and size";
+            return Err(Error::Unsupported(message.to_string()));
+        }
+        if (own_inputs, self.outputs()) != (inputs, outputs) {
+            let sizes = |inputs, outputs| format!("{inputs} to {outputs}");
+            let (expected, found) = (sizes(inputs, outputs), sizes(own_inputs, self.outputs()));
+            return Err(Error::shape("sizes of the given output layer", expected, found));
+        }
+        Ok(())
     }
 
     /// Applies the layer.

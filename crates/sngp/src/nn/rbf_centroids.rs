@@ -146,6 +146,11 @@ impl RbfCentroids {
         self.log_kernel(hidden).exp()
     }
 
+    /// The dimension of its inputs.
+    pub fn inputs(&self) -> usize {
+        self.embedding.dims()[0]
+    }
+
     /// The centroids `e_c`, `[classes, n]`.
     pub fn centroids(&self) -> Tensor<2> {
         self.sums.val() / self.counts.val().unsqueeze_dim(1)

@@ -23,6 +23,11 @@ impl TextModel {
     /// Puts a fitted model and its encoder's tokenizer together.
     pub fn new(model: Model<Bert>, tokenizer: TextTokenizer) -> Result<Self> {
         check_vocabulary(Path::new(TOKENIZER), &tokenizer, &model.backbone().encoder)?;
+        let (cut, trained) = (tokenizer.max_tokens(), model.backbone().max_tokens);
+        if cut != trained {
+            let rule = format!("the model was made for sentences cut at {trained}");
+            return Err(Error::config("the tokenizer's max_tokens", cut, rule));
+        }
         let model = model.with_attachment(TOKENIZER, tokenizer.json().to_vec())?;
         Ok(Self { model, tokenizer })
     }

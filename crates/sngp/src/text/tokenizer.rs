@@ -40,23 +40,25 @@ impl TextTokenizer {
 
     /// Token ids of every text.
     pub fn encode<T: AsRef<str>>(&self, texts: &[T]) -> Result<Vec<Vec<u32>>> {
-        let texts: Vec<&str> = texts.iter().map(AsRef::as_ref).collect();
+        let given: Vec<&str> = texts.iter().map(AsRef::as_ref).collect();
         let encodings = self
             .tokenizer
-            .encode_batch_fast(texts, true)
+            .encode_batch_fast(given, true)
             .map_err(|error| Error::Data(format!("a text cannot be tokenized: {error}")))?;
         let ids: Vec<Vec<u32>> = encodings.iter().map(|e| e.get_ids().to_vec()).collect();
         match ids.iter().position(Vec::is_empty) {
             None => Ok(ids),
             Some(row) => {
-                Err(Error::Data(format!("row {row}: the tokenizer finds no token in its text")))
+                let text = texts[row].as_ref();
+                Err(Error::Data(format!("the tokenizer finds no token in `{text}`")))
             }
         }
     }
 
-    /// How many ids there are, added tokens included.
+    /// How many rows a table of all its ids needs, added tokens included.
     pub fn vocabulary(&self) -> usize {
-        self.tokenizer.get_vocab_size(true)
+        let ids = self.tokenizer.get_vocab(true).into_values();
+        ids.max().map_or(0, |largest| largest as usize + 1)
     }
 
     /// Where sentences are cut.

@@ -57,7 +57,7 @@ fn bucket(order: &mut Vec<usize>, batch: usize, rng: &mut Rng, length: impl Fn(u
 pub(super) struct EpochLoader<B> {
     pub data: Option<Labelled<B>>,
     pub batch_size: usize,
-    /// The seed of the shuffles; validation data keeps its order.
+    /// The seed of the shuffles; validation data is sorted by length.
     pub shuffle: Option<u64>,
     /// Epochs already handed out.
     pub epoch: AtomicUsize,

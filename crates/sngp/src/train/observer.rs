@@ -17,6 +17,8 @@ pub struct EpochSummary {
 pub trait Observer: Send + Sync {
     /// Training starts, or goes on, at `first_epoch` of `epochs`.
     fn start(&mut self, first_epoch: usize, epochs: usize);
+    /// So many of an epoch's examples have been trained on.
+    fn examples(&mut self, _done: usize, _of: usize) {}
     /// An epoch is over.
     fn epoch(&mut self, summary: EpochSummary);
     /// Training is over, finished or not.

@@ -3,6 +3,7 @@
 use burn::train::Interrupter;
 use burn::train::logger::{EvaluationProgressLogger, TrainingProgressLogger};
 use burn::train::metric::MetricDefinition;
+use burn::train::metric::store::Split;
 use burn::train::renderer::{
     EvaluationName, MetricState, MetricsRenderer, MetricsRendererEvaluation,
     MetricsRendererTraining,
@@ -18,13 +19,23 @@ pub(super) struct ObservedRenderer {
     /// This training's own.
     interrupter: Interrupter,
     epochs: usize,
+    /// Examples of the epoch, while it trains.
+    examples: Option<usize>,
     loss: f64,
     validation_loss: Option<f64>,
 }
 
 impl ObservedRenderer {
     pub fn new(observer: Box<dyn Observer>, outer: Interrupter, interrupter: Interrupter) -> Self {
-        Self { observer, outer, interrupter, epochs: 0, loss: 0.0, validation_loss: None }
+        Self {
+            observer,
+            outer,
+            interrupter,
+            epochs: 0,
+            examples: None,
+            loss: 0.0,
+            validation_loss: None,
+        }
     }
 
     /// Passes a stop of the caller on.
@@ -79,9 +90,20 @@ impl TrainingProgressLogger for ObservedRenderer {
         self.observer.finish();
     }
 
-    fn start_split(&mut self, _: &str, _: usize) {}
-    fn update_split(&mut self, _: usize) {}
-    fn end_split(&mut self) {}
+    fn start_split(&mut self, split: &str, examples: usize) {
+        self.examples = (split == <&str>::from(Split::Train)).then_some(examples);
+    }
+
+    fn update_split(&mut self, done: usize) {
+        if let Some(examples) = self.examples {
+            self.observer.examples(done, examples);
+        }
+    }
+
+    fn end_split(&mut self) {
+        self.examples = None;
+    }
+
     fn log_event_training(&mut self, _: String) {}
 }
 

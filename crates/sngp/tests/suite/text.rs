@@ -1,8 +1,10 @@
 //! Text encoders against known answers, and models that take text.
 
 use std::fs;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
+use burn::module::Module;
 use burn::tensor::Device;
 use ndarray::Array2;
 use serde::Deserialize;
@@ -13,7 +15,9 @@ use sngp::method::Method;
 use sngp::model::{Decision, Estimator, FitOptions, Model, ModelConfig, load_any};
 use sngp::text::{EncoderOptions, PretrainedEncoder, TextModel};
 
-use crate::common::{assert_sentence, contents, device, largest_difference, small_methods};
+use crate::common::{
+    assert_sentence, contents, device, largest_difference, parameters, small_methods,
+};
 
 /// Answers of the published implementation.
 #[derive(Deserialize)]
@@ -92,7 +96,8 @@ fn prepared(parts: &str) -> Option<PathBuf> {
     let found = std::env::var_os("SNGP_DATA").map(|data| PathBuf::from(data).join(parts));
     let found = found.filter(|path| path.exists());
     if found.is_none() {
-        eprintln!("skipped: SNGP_DATA names no folder with {parts}");
+        // Not `eprintln!`, which a passing test keeps to itself.
+        let _ = writeln!(std::io::stderr(), "skipped: SNGP_DATA names no folder with {parts}");
     }
     found
 }
@@ -259,11 +264,96 @@ fn single_networks_make_an_ensemble_and_a_sampled_one() {
     );
     assert!(difference < 1e-12, "a network averaged with itself: {difference}");
     let sampled = Model::assemble(config("mc_dropout".parse().unwrap()), vec![single.clone()]);
-    assert_ne!(sampled.unwrap().predict(&*data.inputs).unwrap().logits.len(), 0);
+    let sampled = sampled.unwrap().predict(&*data.inputs).unwrap().logits;
+    assert_ne!(sampled, single.predict(&*data.inputs).unwrap().logits);
+    let gp = fitted(&encoder, "sngp".parse().unwrap());
+    let pair = config(sngp::method::SngpEnsemble { members: 2 }.into());
+    let pair = Model::assemble(pair, vec![gp.clone(), gp.clone()]).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    pair.save(folder.path().join("pair")).unwrap();
+    let loaded = Model::<Bert>::load(folder.path().join("pair"), &device()).unwrap();
+    let predict = |model: &Model<Bert>| model.predict(&*data.inputs).unwrap();
+    assert_eq!(predict(&loaded), predict(&pair));
+    let mut wider = config("sngp".parse().unwrap());
+    wider.gaussian_process.features.length_scale = 3.0;
+    assert_sentence(&Model::assemble(wider, vec![gp]).unwrap_err(), "sngp");
+
     let too_few = Model::assemble(ensemble, vec![single.clone()]).unwrap_err();
     assert_sentence(&too_few, "expected 2, found 1");
     let other = Model::assemble(config("sngp".parse().unwrap()), vec![single]).unwrap_err();
     assert_sentence(&other, "deterministic");
+}
+
+/// How far parameters moved in a training, by path.
+fn moved(encoder: &PretrainedEncoder, estimator: Estimator<Bert>) -> Vec<(String, f32)> {
+    let model = estimator.fit(&labelled(encoder), FitOptions::new(&device())).unwrap();
+    let (before, after) =
+        (parameters(&encoder.network), parameters(&model.networks().next().unwrap().backbone));
+    let distance = |name: &String| {
+        let pairs = before[name].1.iter().zip(&after[name].1);
+        pairs.map(|(a, b)| (a - b).abs()).fold(0.0, f32::max)
+    };
+    before.keys().map(|name| (name.clone(), distance(name))).collect()
+}
+
+fn of(moved: &[(String, f32)], part: &str) -> f32 {
+    let chosen = moved.iter().filter(|(name, _)| name.contains(part));
+    chosen.map(|(_, distance)| *distance).fold(0.0, f32::max)
+}
+
+#[test]
+fn layers_further_down_move_less_and_frozen_ones_not_at_all() {
+    let encoder = encoder("tiny-bert");
+    let mut config = config("deterministic".parse().unwrap());
+    config.training.layer_decay = Some(0.1);
+    let estimator = Estimator::<Bert>::new(config, encoder.config.clone());
+    let all = moved(&encoder, estimator.clone().with_pretrained(encoder.network.clone()));
+    // AdamW's steps are as long as the rate, whatever the gradient.
+    let [embeddings, first, second, pooler] =
+        ["embeddings", "layers.0", "layers.1", "pooler"].map(|part| of(&all, part));
+    assert!(embeddings * 5.0 < first && first * 5.0 < second && second * 5.0 < pooler, "{all:?}");
+    assert!(embeddings > 0.0);
+
+    let mut frozen = encoder.network.clone();
+    frozen.encoder.embeddings = frozen.encoder.embeddings.no_grad();
+    let some = moved(&encoder, estimator.with_pretrained(frozen));
+    assert_eq!(of(&some, "embeddings"), 0.0);
+    assert!(of(&some, "layers.1") > 0.0);
+}
+
+#[test]
+fn a_trained_head_is_started_from_and_has_to_fit() {
+    let encoder = encoder("tiny-bert");
+    let trained = fitted(&encoder, "sngp".parse().unwrap());
+    let head = trained.networks().next().unwrap().head.clone();
+    let mut config = config("sngp".parse().unwrap());
+    config.training.learning_rate = 1e-12;
+    let estimator = Estimator::<Bert>::new(config.clone(), encoder.config.clone())
+        .with_pretrained(trained.networks().next().unwrap().backbone.clone())
+        .with_head(head.clone());
+    let data = labelled(&encoder);
+    let again = estimator.fit(&data, FitOptions::new(&device())).unwrap();
+    let logits = |model: &Model<Bert>| model.predict(&*data.inputs).unwrap().logits;
+    let error = largest_difference(&logits(&again), &logits(&trained));
+    assert!(error < 1e-4, "nothing was trained, but logits differ by {error}");
+
+    config.method = "deterministic".parse().unwrap();
+    let other = Estimator::<Bert>::new(config, encoder.config.clone()).with_head(head);
+    let error = other.fit(&data, FitOptions::new(&device())).unwrap_err();
+    assert_sentence(&error, "output layer");
+}
+
+#[test]
+fn another_ridge_is_the_one_it_would_have_been_fitted_with() {
+    let encoder = encoder("tiny-bert");
+    let data = labelled(&encoder);
+    let variance = |model: &Model<Bert>| model.predict(&*data.inputs).unwrap().variance.unwrap();
+    let model = fitted(&encoder, "sngp".parse().unwrap());
+    let wider = model.clone().with_ridge(10.0).unwrap();
+    assert!(variance(&wider).mean() > variance(&model).mean());
+    let back = wider.with_ridge(1.0).unwrap();
+    assert_eq!(variance(&back), variance(&model));
+    assert!(back.with_ridge(0.0).is_err());
 }
 
 #[test]
@@ -326,6 +416,7 @@ fn folders_that_do_not_fit_are_refused_with_a_reason() {
     let cases = [
         // A tokenizer with more tokens than the weights have rows.
         ("tokenizer.json", "\"blue\":39", "\"blue\":39,\"green\":40", "another model"),
+        ("tokenizer.json", "\"blue\":39", "\"blue\":400", "another model"),
         ("config.json", "\"model_type\": \"bert\"", "\"model_type\": \"gpt2\"", "gpt2"),
         ("config.json", "\"hidden_act\": \"gelu\"", "\"hidden_act\": \"swish\"", "swish"),
         ("config.json", "\"hidden_size\": 16", "\"hidden_size\": 20", "config.json"),

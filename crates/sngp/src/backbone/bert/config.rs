@@ -72,6 +72,19 @@ impl EncoderConfig {
 }
 
 impl BertConfig {
+    pub(super) fn check(&self) -> Result<()> {
+        self.encoder.check()?;
+        let (pooler, width) = (self.pooler.width, self.encoder.transformer.width);
+        if pooler != width {
+            return Err(Error::shape("width of the pooler", width, pooler));
+        }
+        if !(1..=self.encoder.longest()).contains(&self.max_tokens) {
+            let rule = format!("it must be from 1 to {}", self.encoder.longest());
+            return Err(Error::config("max_tokens", self.max_tokens, rule));
+        }
+        Ok(())
+    }
+
     /// An encoder of two layers, to try things out.
     pub fn small(vocabulary: usize, width: usize) -> Self {
         Self {

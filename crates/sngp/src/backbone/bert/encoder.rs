@@ -26,7 +26,6 @@ pub struct TextEncoder {
 impl TextEncoder {
     /// An encoder as it is before any training.
     pub(super) fn new(config: &EncoderConfig, pooling: Pooling, device: &Device) -> Result<Self> {
-        config.check()?;
         let relative_bias =
             config.relative_buckets.map(|buckets| table(buckets, config.transformer.heads, device));
         Ok(Self {

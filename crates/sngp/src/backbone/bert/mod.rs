@@ -48,6 +48,7 @@ impl Backbone for Bert {
     type Batch = TokenBatch;
 
     fn build(config: &BertConfig, device: &Device) -> Result<Self> {
+        config.check()?;
         Ok(Self {
             encoder: TextEncoder::new(&config.encoder, config.pooling, device)?,
             pooler: Pooler::build(&config.pooler, device)?,

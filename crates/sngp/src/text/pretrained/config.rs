@@ -18,16 +18,26 @@ pub(super) struct PublishedConfig {
     max_position_embeddings: usize,
     #[serde(default = "gelu")]
     hidden_act: String,
-    #[serde(default)]
+    #[serde(default = "usual_dropout")]
     hidden_dropout_prob: f64,
-    #[serde(default)]
+    #[serde(default = "usual_dropout")]
     attention_probs_dropout_prob: f64,
     #[serde(default = "small")]
     layer_norm_eps: f64,
-    #[serde(default)]
+    #[serde(default = "two")]
     type_vocab_size: usize,
     relative_attention_num_buckets: Option<usize>,
     position_embedding_type: Option<String>,
+}
+
+// What the published code takes where a key is absent.
+
+fn usual_dropout() -> f64 {
+    0.1
+}
+
+fn two() -> usize {
+    2
 }
 
 fn gelu() -> String {

@@ -174,7 +174,7 @@ pub(super) fn check_vocabulary(
         return Ok(());
     }
     let reason = format!(
-        "it has {} tokens, the encoder's weights have {}: it belongs to another model",
+        "its ids need {} rows, the encoder's weights have {}: it belongs to another model",
         tokenizer.vocabulary(),
         encoder.vocabulary
     );
