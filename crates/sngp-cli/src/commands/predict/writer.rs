@@ -20,7 +20,7 @@ pub struct Predictions<'a, W: Write> {
 
 enum Sink<W: Write> {
     Json(BufWriter<W>),
-    Csv { writer: csv::Writer<W>, started: bool },
+    Csv { writer: Box<csv::Writer<W>>, started: bool },
 }
 
 impl<'a, W: Write> Predictions<'a, W> {
@@ -33,7 +33,9 @@ impl<'a, W: Write> Predictions<'a, W> {
             score: decision.map_or_else(default, |decision| decision.score.clone()),
             sink: match json {
                 true => Sink::Json(BufWriter::new(out)),
-                false => Sink::Csv { writer: csv::Writer::from_writer(out), started: false },
+                false => {
+                    Sink::Csv { writer: Box::new(csv::Writer::from_writer(out)), started: false }
+                }
             },
         }
     }
