@@ -85,6 +85,17 @@ pub enum Benchmark {
     Clinc(Clinc),
 }
 
+/// What every benchmark is averaged over.
+#[derive(Debug, ClapArgs)]
+pub struct Seeds {
+    /// How many seeds to average over
+    #[arg(long = "seeds", default_value_t = 1, value_name = "N", value_parser = at_least_one)]
+    pub count: usize,
+    /// The first seed
+    #[arg(long = "seed", default_value_t = 0, value_name = "N")]
+    pub first: u64,
+}
+
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "Examples:\n  \
     sngp bench 2d --seeds 3\n  \
@@ -94,12 +105,8 @@ pub struct Plane {
     /// Methods to compare, separated by commas [default: all]
     #[arg(long, value_delimiter = ',', value_name = "NAMES", value_parser = method)]
     pub methods: Vec<Method>,
-    /// How many seeds to average over
-    #[arg(long, default_value_t = 1, value_name = "N", value_parser = at_least_one)]
-    pub seeds: usize,
-    /// The first seed
-    #[arg(long, default_value_t = 0, value_name = "N")]
-    pub seed: u64,
+    #[command(flatten)]
+    pub seeds: Seeds,
     /// Experiment file instead of the built-in experiments/2d.toml
     #[arg(long, value_name = "FILE")]
     pub config: Option<PathBuf>,
@@ -131,12 +138,8 @@ pub struct Clinc {
     /// Methods to compare, separated by commas [default: the eight of the paper]
     #[arg(long, value_delimiter = ',', value_name = "NAMES", value_parser = method)]
     pub methods: Vec<Method>,
-    /// How many seeds to average over
-    #[arg(long, default_value_t = 1, value_name = "N", value_parser = at_least_one)]
-    pub seeds: usize,
-    /// The first seed
-    #[arg(long, default_value_t = 0, value_name = "N")]
-    pub seed: u64,
+    #[command(flatten)]
+    pub seeds: Seeds,
     /// Folder for the tables
     #[arg(long, default_value = "docs/results", value_name = "FOLDER")]
     pub out: PathBuf,

@@ -26,6 +26,12 @@ pub struct Row {
     pub seeds: usize,
 }
 
+impl Row {
+    fn is(&self, method: &str, split: &str, metric: &str) -> bool {
+        self.method == method && self.split == split && self.metric == metric
+    }
+}
+
 /// A benchmark's result: rows and where they come from.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Report {
@@ -98,11 +104,8 @@ impl Report {
             let _ = writeln!(text, "|---|{}", "---|".repeat(columns.len()));
             for method in unique(rows.iter().map(|row| row.method.as_str())) {
                 let cell = |(split, metric): &(&str, &str)| {
-                    let wanted = |row: &&&Row| {
-                        (row.method.as_str(), row.split.as_str(), row.metric.as_str())
-                            == (method, *split, *metric)
-                    };
-                    shown(rows.iter().find(wanted).copied(), 3)
+                    let found = rows.iter().find(|row| row.is(method, split, metric));
+                    shown(found.copied(), 3)
                 };
                 let cells: Vec<String> = columns.iter().map(cell).collect();
                 let _ = writeln!(text, "| `{method}` | {} |", cells.join(" | "));
@@ -131,10 +134,7 @@ impl Report {
 
     /// The row of a method, a split and a metric.
     pub fn find(&self, method: &str, split: &str, metric: &str) -> Option<&Row> {
-        let wanted = (method, split, metric);
-        self.rows
-            .iter()
-            .find(|row| (row.method.as_str(), row.split.as_str(), row.metric.as_str()) == wanted)
+        self.rows.iter().find(|row| row.is(method, split, metric))
     }
 
     /// The same as text.

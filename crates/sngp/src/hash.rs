@@ -8,6 +8,10 @@ pub(crate) fn hex(bytes: &[u8]) -> String {
 }
 
 /// The SHA-256 of bytes as text.
-pub(crate) fn sha256(bytes: &[u8]) -> String {
+///
+/// ```
+/// assert!(sngp::hash::sha256(b"abc").starts_with("ba7816bf"));
+/// ```
+pub fn sha256(bytes: &[u8]) -> String {
     hex(&Sha256::digest(bytes))
 }

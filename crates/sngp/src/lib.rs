@@ -51,7 +51,7 @@ pub mod data;
 mod error;
 pub mod exact_gp;
 pub mod files;
-mod hash;
+pub mod hash;
 mod host;
 pub mod likelihood;
 mod linalg;

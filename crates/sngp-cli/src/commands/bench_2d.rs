@@ -44,7 +44,7 @@ pub fn run(args: &Plane, context: &Context) -> Result<()> {
     for dataset in PlaneDataset::all() {
         own.push((dataset.name().to_string(), vec![]));
         margin.push((dataset.name().to_string(), vec![]));
-        for seed in (args.seed..).take(args.seeds) {
+        for seed in (args.seeds.first..).take(args.seeds.count) {
             let plane = dataset.draw(seed);
             context.check_interrupted()?;
             let reference = Reference::of(&plane, &experiment.model.exact_gp)?;
@@ -69,7 +69,7 @@ pub fn run(args: &Plane, context: &Context) -> Result<()> {
                 };
                 let run = run_method(&experiment, method, &plane, &reference, seed, options)?;
                 run.record(&mut measurements, dataset.name());
-                if seed == args.seed {
+                if seed == args.seeds.first {
                     if let Some(row) = own.last_mut() {
                         row.1.push(run.surface);
                     }

@@ -109,8 +109,8 @@ impl Work<'_> {
         };
         for method in &methods {
             // Ensembles of successive seeds would share most of their networks.
-            let seeds = if method.recipe().members > 1 { 1 } else { args.seeds };
-            for seed in (args.seed..).take(seeds) {
+            let seeds = if method.recipe().members > 1 { 1 } else { args.seeds.count };
+            for seed in (args.seeds.first..).take(seeds) {
                 context.check_interrupted()?;
                 bench.run(method, seed, measurements)?;
             }

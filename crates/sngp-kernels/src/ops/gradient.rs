@@ -4,12 +4,9 @@ use burn::backend::Flex;
 use burn::tensor::Tensor;
 use rayon::prelude::*;
 
+use super::optimizer::{PIECE, flex, whole};
 use crate::array::Array;
-use crate::device::takes;
 use crate::simd::simd;
-
-/// Elements of one piece of work. Fixed, so that the order of additions is.
-const PIECE: usize = 1 << 14;
 
 /// `sum x^2`, the same for any number of threads.
 ///
@@ -20,13 +17,14 @@ const PIECE: usize = 1 << 14;
 /// assert_eq!(sngp_kernels::sum_of_squares(x), 25.0);
 /// ```
 pub fn sum_of_squares<const D: usize>(tensor: Tensor<D>) -> f64 {
-    if !takes(&tensor) || tensor.is_autodiff() {
-        return f64::from(tensor.square().sum().into_scalar::<f32>());
+    match flex([tensor]) {
+        Ok([values]) => {
+            let values = Array::new(values);
+            let sums: Vec<f32> = values.par_chunks(PIECE).map(squares).collect();
+            sums.into_iter().map(f64::from).sum()
+        }
+        Err([tensor]) => f64::from(tensor.square().sum().into_scalar::<f32>()),
     }
-    let primitive = tensor.try_into_primitive::<Flex>().expect("a tensor of the CPU backend");
-    let values = Array::new(primitive);
-    let sums: Vec<f32> = values.par_chunks(PIECE).map(squares).collect();
-    sums.into_iter().map(f64::from).sum()
 }
 
 /// `factor x`, written over the old values where no one else holds them.
@@ -38,16 +36,15 @@ pub fn sum_of_squares<const D: usize>(tensor: Tensor<D>) -> f64 {
 /// assert_eq!(sngp_kernels::scaled(x, 2.0).sum().into_scalar::<f32>(), 14.0);
 /// ```
 pub fn scaled<const D: usize>(tensor: Tensor<D>, factor: f64) -> Tensor<D> {
-    if !takes(&tensor) || tensor.is_autodiff() {
-        return tensor * factor;
+    match flex([tensor]) {
+        Ok([values]) => {
+            let mut values = whole(values);
+            let pieces = values.storage_mut::<f32>().par_chunks_mut(PIECE);
+            pieces.for_each(|piece| multiply(piece, factor as f32));
+            Tensor::from_primitive::<Flex>(values)
+        }
+        Err([tensor]) => tensor * factor,
     }
-    let primitive = tensor.try_into_primitive::<Flex>().expect("a tensor of the CPU backend");
-    let mut values = super::optimizer::whole(primitive);
-    values
-        .storage_mut::<f32>()
-        .par_chunks_mut(PIECE)
-        .for_each(|piece| multiply(piece, factor as f32));
-    Tensor::from_primitive::<Flex>(values)
 }
 
 /// Independent partial sums: one addition would wait for the other.

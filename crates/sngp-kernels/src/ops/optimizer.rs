@@ -9,8 +9,8 @@ use crate::array::Array;
 use crate::device::takes;
 use crate::simd::simd;
 
-/// Elements of one piece of work.
-const PIECE: usize = 1 << 14;
+/// Elements of one piece of work. Fixed, so that the order of additions is.
+pub(super) const PIECE: usize = 1 << 14;
 
 /// One step of AdamW (Loshchilov and Hutter, 2019) on one parameter.
 #[derive(Clone, Copy, Debug)]
@@ -201,7 +201,7 @@ simd! {
 }
 
 /// The tensors as the CPU backend's own, if the kernels take all of them.
-fn flex<const D: usize, const N: usize>(
+pub(super) fn flex<const D: usize, const N: usize>(
     tensors: [Tensor<D>; N],
 ) -> Result<[FlexTensor; N], [Tensor<D>; N]> {
     let shape = tensors[0].dims();

@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
-use burn::module::{Module, ModuleMapper, Param};
+use burn::module::Module;
 use burn::tensor::{Device, Tensor};
-use sha2::{Digest, Sha256};
 use sngp::backbone::{Backbone, Bert, Pooler};
 use sngp::data::Labelled;
+use sngp::hash::sha256;
 use sngp::model::{Estimator, FitOptions, Model, ModelConfig};
 use sngp::nn::Head;
 use sngp::text::{EncoderOptions, PretrainedEncoder, TextModel};
@@ -79,7 +79,7 @@ impl Setup<Bert> {
         };
         let mut pretrained = encoder.network.clone();
         if experiment.encoder.train == Trained::Layers {
-            pretrained.encoder.embeddings = pretrained.encoder.embeddings.map(&mut Freeze);
+            pretrained.encoder.embeddings = pretrained.encoder.embeddings.no_grad();
         }
         Ok(Self {
             task: inputs,
@@ -130,7 +130,7 @@ impl<B: Backbone> Setup<B> {
             return Ok(None);
         };
         let config = &ModelConfig { training: training.clone(), ..config.clone() };
-        let pooler = self.encoder.network.pooler.clone().map(&mut Freeze);
+        let pooler = self.encoder.network.pooler.clone().no_grad();
         let estimator =
             Estimator::<Pooler>::new(config.clone(), self.encoder.config.pooler.clone())
                 .with_pretrained(pooler);
@@ -149,8 +149,7 @@ impl<B: Backbone> Setup<B> {
     pub(super) fn fingerprint(&self, training: &str) -> String {
         let TextExperiment { head_first, tuning, .. } = &self.experiment;
         let all = format!("{training} {head_first:?} {tuning:?} {:?}", self.task.labels);
-        let digest = Sha256::digest(all);
-        digest.iter().map(|byte| format!("{byte:02x}")).collect()
+        sha256(all.as_bytes())
     }
 
     /// A fitted model as one that takes text.
@@ -167,14 +166,5 @@ impl<B: Backbone> Setup<B> {
             return Err(Error::corrupt(folder, "its encoder is not the experiment's"));
         }
         model.behind(self.backbone.clone(), self.unwrap)
-    }
-}
-
-/// Takes parameters out of training.
-struct Freeze;
-
-impl ModuleMapper for Freeze {
-    fn map_float<const D: usize>(&mut self, param: Param<Tensor<D>>) -> Param<Tensor<D>> {
-        param.set_require_grad(false)
     }
 }

@@ -30,16 +30,18 @@ pub(super) fn tune<B: Backbone>(
         for ridge in ridges {
             let model = model.clone().with_ridge(ridge)?;
             let prediction = model.predict(&*held_out.inputs)?;
-            for &factor in &factors {
+            let loss = |factor: f64| {
+                let variance = prediction.variance.as_ref().map(|v| v.view());
                 let integration = Integration::MeanField { factor };
-                let probabilities = integration.softmax(
-                    prediction.logits.view(),
-                    prediction.variance.as_ref().map(|v| v.view()),
-                )?;
-                let loss = nll(probabilities.view(), labels)?;
-                if best.as_ref().is_none_or(|(least, _)| loss < *least) {
-                    best = Some((loss, model.clone().with_integration(integration)?));
-                }
+                let probabilities = integration.softmax(prediction.logits.view(), variance)?;
+                Ok((nll(probabilities.view(), labels)?, integration))
+            };
+            let losses = factors.iter().map(|&factor| loss(factor)).collect::<Result<Vec<_>>>()?;
+            let least = losses.into_iter().min_by(|(a, _), (b, _)| a.total_cmp(b));
+            if let Some((loss, integration)) = least
+                && best.as_ref().is_none_or(|(least, _)| loss < *least)
+            {
+                best = Some((loss, model.with_integration(integration)?));
             }
         }
     }

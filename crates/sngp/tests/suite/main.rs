@@ -15,6 +15,7 @@ mod posterior_against_exact_gp;
 mod properties;
 mod resume;
 mod spectral_bounds;
-mod text;
+mod text_encoders;
+mod text_models;
 mod training;
 mod wide_resnet;

@@ -39,13 +39,15 @@ pub(super) const TOKENIZER: &str = "tokenizer.json";
 /// starts at the identity; pooling by the first token gets the pretrained pooler with its
 /// hyperbolic tangent, where the folder has one.
 ///
-/// ```no_run
+/// ```
 /// use burn::tensor::Device;
 /// use sngp::text::{EncoderOptions, PretrainedEncoder};
 ///
-/// let options = EncoderOptions::default();
-/// let encoder = PretrainedEncoder::read("all-MiniLM-L6-v2", &options, &Device::flex())?;
-/// println!("{} layers", encoder.config.encoder.transformer.layers);
+/// # let folder = "tests/golden/encoders/tiny-bert"; // in place of e.g. all-MiniLM-L6-v2
+/// let options = EncoderOptions { max_tokens: 24, ..Default::default() };
+/// let encoder = PretrainedEncoder::read(folder, &options, &Device::flex())?;
+/// let sentences = encoder.sentences(&["a cat", "the dog sat"])?;
+/// assert_eq!(encoder.embed(&sentences, &Device::flex()).dim(), (2, 16));
 /// # Ok::<(), sngp::Error>(())
 /// ```
 #[derive(Clone, Debug)]
@@ -133,9 +135,7 @@ impl PretrainedEncoder {
         }
         Ok(Self { config, network, tokenizer })
     }
-}
 
-impl PretrainedEncoder {
     /// Texts as inputs of the encoder.
     pub fn sentences<T: AsRef<str>>(&self, texts: &[T]) -> Result<Sentences> {
         Sentences::new(&self.tokenizer, texts, self.config.encoder.transformer.width)
