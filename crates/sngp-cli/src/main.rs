@@ -47,6 +47,12 @@ fn run(command: args::Command, context: &context::Context) -> anyhow::Result<()>
             args::Benchmark::Clinc(clinc) => commands::bench_clinc::run(&clinc, context),
         },
         args::Command::List => commands::list::run(context),
+        args::Command::Train(train) => commands::train::run(&train, context),
+        args::Command::Evaluate(evaluate) => commands::evaluate::run(&evaluate, context),
+        args::Command::Calibrate(calibrate) => commands::calibrate::run(&calibrate, context),
+        args::Command::Update(update) => commands::update::run(&update, context),
+        args::Command::Precision(precision) => commands::shards::accumulate(&precision, context),
+        args::Command::Merge(merge) => commands::shards::merge(&merge, context),
         args::Command::Predict(predict) => commands::predict::run(&predict, context),
         args::Command::Inspect(inspect) => commands::inspect::run(&inspect, context),
     }

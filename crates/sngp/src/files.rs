@@ -43,7 +43,7 @@ pub(crate) fn write_json(path: &Path, value: &impl Serialize) -> Result<()> {
 }
 
 /// A value as indented JSON.
-pub(crate) fn to_json(value: &impl Serialize) -> Result<Vec<u8>> {
+pub fn to_json(value: &impl Serialize) -> Result<Vec<u8>> {
     let mut text = serde_json::to_vec_pretty(value).map_err(|e| Error::Data(e.to_string()))?;
     text.push(b'\n');
     Ok(text)

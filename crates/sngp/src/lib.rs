@@ -33,7 +33,8 @@
 //! 4. [`nn`]: the head turns hidden vectors into logits, for SNGP through random Fourier features.
 //! 5. [`likelihood`]: what the logits mean, and so what is minimised.
 //! 6. [`method`]: which of these parts a method uses. [`model::ModelConfig`] has the options.
-//! 7. [`train`]: burn-train runs it, seeded, resumable, stoppable.
+//! 7. [`train`]: burn-train runs it, seeded, resumable, stoppable; where only the output layer is
+//!    to be fitted, [`convex`] solves for it.
 //! 8. [`posterior`]: one pass over the training data gives the variance of the logits.
 //! 9. [`predict`]: mean and variance become a predictive distribution.
 //! 10. [`score`] and [`metrics`]: how uncertain it is, and how well that works.
@@ -47,6 +48,7 @@
 #![warn(missing_docs)]
 
 pub mod backbone;
+pub mod convex;
 pub mod data;
 mod error;
 pub mod exact_gp;

@@ -3,6 +3,7 @@
 use anyhow::Result;
 use sngp::model::{Decision, Inspection, MemberInspection, load_any};
 use sngp::train::TrainingConfig;
+use sngp_lab::own::{Card, OwnModel, Recipe, Task, Training};
 
 use crate::args::Inspect;
 use crate::context::Context;
@@ -11,10 +12,19 @@ use crate::context::Context;
 const SLACK: f64 = 1.05;
 
 pub fn run(args: &Inspect, context: &Context) -> Result<()> {
-    let inspection = load_any(&args.model, &context.device)?.inspect()?;
+    let model = load_any(&args.model, &context.device)?;
+    let card = OwnModel::is_one(&args.model).then(|| Card::of(&*model)).transpose()?;
+    let inspection = model.inspect()?;
     if context.json {
-        println!("{}", serde_json::to_string_pretty(&inspection)?);
+        let mut all = serde_json::to_value(&inspection)?;
+        if let (Some(card), Some(object)) = (&card, all.as_object_mut()) {
+            object.insert("card".to_string(), serde_json::to_value(card)?);
+        }
+        println!("{}", serde_json::to_string_pretty(&all)?);
         return Ok(());
+    }
+    if let Some(card) = &card {
+        plain_words(card, &inspection);
     }
     overview(&inspection);
     for (index, member) in inspection.members.iter().enumerate() {
@@ -25,6 +35,51 @@ pub fn run(args: &Inspect, context: &Context) -> Result<()> {
         posterior(member);
     }
     Ok(())
+}
+
+/// For its owner: what it is, what it was made from, when it abstains, where it is weak.
+fn plain_words(card: &Card, inspection: &Inspection) {
+    let task = match &card.task {
+        Task::Classification { .. } => format!("tells {} classes apart", inspection.labels.len()),
+        Task::Regression { coverage, .. } => {
+            format!("predicts a number, with an interval for {} % of cases", 100.0 * coverage)
+        }
+    };
+    println!("This model {task}, from {}.", card.recipe.describe());
+    let Training { file, rows, fit } = &card.training;
+    println!("It learned from {rows} rows of {file} ({fit}).");
+    let metrics: Vec<String> =
+        card.held_out.metrics.iter().map(|(name, value)| format!("{name} {value:.4}")).collect();
+    println!("On {} rows it had not seen: {}.", card.held_out.rows, metrics.join(", "));
+    match &inspection.decision {
+        Some(decision) => println!("It abstains so that {}.", decision.basis),
+        None => println!("It never abstains; `sngp calibrate` tells it when to."),
+    }
+    let health = inspection.members.first().and_then(|member| member.posterior.as_ref());
+    match health.map(|health| &health.hint) {
+        Some(None) => println!("Its variance is healthy: it tells near from far."),
+        Some(Some(hint)) => println!("Its variance needs care: {hint}."),
+        None => {
+            println!("It has no variance; what it is uncertain by are its probabilities alone.")
+        }
+    }
+    let weak: Vec<String> = card
+        .held_out
+        .weakest
+        .iter()
+        .filter(|(_, share)| *share < 1.0)
+        .take(5)
+        .map(|(name, share)| format!("{name} ({:.0} % recognized)", 100.0 * share))
+        .collect();
+    if !weak.is_empty() {
+        println!("It is weakest at {}.", weak.join(", "));
+    }
+    if let Recipe::Table(table) = &card.recipe {
+        for ignored in &table.ignored {
+            println!("Column `{}` is not used: {}.", ignored.name, ignored.reason);
+        }
+    }
+    println!();
 }
 
 fn overview(inspection: &Inspection) {

@@ -2,7 +2,12 @@
 
 pub mod bench_2d;
 pub mod bench_clinc;
+pub mod calibrate;
 pub mod demo;
+pub mod evaluate;
 pub mod inspect;
 pub mod list;
 pub mod predict;
+pub mod shards;
+pub mod train;
+pub mod update;

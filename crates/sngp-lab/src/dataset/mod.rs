@@ -1,5 +1,6 @@
 //! Data sets: one file here and one line in their registry.
 
+pub mod image;
 pub mod text;
 mod two_moons;
 mod two_ovals;

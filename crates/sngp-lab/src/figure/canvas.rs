@@ -15,6 +15,8 @@ pub(super) enum Anchor {
     Start,
     /// The text is centred there.
     Middle,
+    /// The text ends there.
+    End,
 }
 
 /// A rectangle by its upper left corner.
@@ -29,6 +31,8 @@ pub(super) struct Rect {
 /// An SVG document under construction; y grows downwards.
 pub(super) struct Canvas {
     svg: String,
+    /// Where the root element and the paper end.
+    body: usize,
 }
 
 impl Canvas {
@@ -41,7 +45,8 @@ impl Canvas {
 "##,
             render::FONT_FAMILY
         );
-        Self { svg }
+        let body = svg.len();
+        Self { svg, body }
     }
 
     /// The finished document.
@@ -50,7 +55,13 @@ impl Canvas {
         self.svg
     }
 
-    fn element(&mut self, element: std::fmt::Arguments<'_>) {
+    /// What was drawn, without the root element and the paper: to be put into another document.
+    pub fn into_body(mut self) -> String {
+        self.svg.split_off(self.body)
+    }
+
+    /// Adds one element as it is; everything in it has to be escaped.
+    pub fn element(&mut self, element: std::fmt::Arguments<'_>) {
         // Writing into a string cannot fail.
         let _ = self.svg.write_fmt(element);
         self.svg.push('\n');
@@ -61,6 +72,7 @@ impl Canvas {
         let anchor = match anchor {
             Anchor::Start => "start",
             Anchor::Middle => "middle",
+            Anchor::End => "end",
         };
         let ([x, y], size) = (at.map(number), number(size));
         self.element(format_args!(
@@ -155,13 +167,13 @@ impl Canvas {
     }
 }
 
-fn attributes(Rect { x, y, width, height }: Rect) -> String {
+pub(super) fn attributes(Rect { x, y, width, height }: Rect) -> String {
     let [x, y, width, height] = [x, y, width, height].map(number);
     format!(r#"x="{x}" y="{y}" width="{width}" height="{height}""#)
 }
 
 /// Two decimals are finer than any screen, and keep thousands of dots short.
-fn number(value: f64) -> String {
+pub(super) fn number(value: f64) -> String {
     // Adding zero turns -0 into 0.
     ((value * 100.0).round() / 100.0 + 0.0).to_string()
 }

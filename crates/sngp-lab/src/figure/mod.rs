@@ -3,7 +3,7 @@
 //! A figure is plain data plus one [`Figure::svg`] method; [`Figure::save`] then writes both files.
 //! The font travels inside the binary, so a fresh machine needs no system font and no library.
 //!
-//! To add a figure (a reliability diagram, a score histogram, a risk-coverage curve), write one
+//! A curve, a histogram or a scatter plot is a [`Chart`]. To add another kind of figure, write one
 //! file next to `surface`, implement [`Figure`] for its data and re-export it below. The small
 //! helpers are there to be shared:
 //!
@@ -40,6 +40,7 @@
 mod axis;
 mod bitmap;
 mod canvas;
+mod chart;
 mod colour;
 mod error;
 mod escape;
@@ -48,6 +49,7 @@ mod save;
 mod surface;
 mod text;
 
+pub use chart::{Axis, Chart, Mark, Position, Scale, Series, Shape, Tone};
 pub use error::{FigureError, Result};
 pub use surface::{Grid, Points, Surface, SurfaceFigure, SurfaceRow};
 

@@ -6,6 +6,7 @@
 
 mod batch;
 mod bert;
+mod identity;
 mod registry;
 mod res_ffn;
 mod wide_resnet;
@@ -14,6 +15,7 @@ pub use batch::Batch;
 pub use bert::{
     Bert, BertConfig, EncoderConfig, Pooler, PoolerActivation, PoolerConfig, Pooling, TextEncoder,
 };
+pub use identity::{Identity, IdentityConfig};
 pub use registry::{BACKBONES, BackboneEntry, backbone};
 pub use res_ffn::{ResFfn, ResFfnConfig};
 pub use wide_resnet::{WideResNet, WideResNetConfig};

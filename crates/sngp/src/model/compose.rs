@@ -9,6 +9,7 @@ use super::fitted::{Fitted, Member, Model};
 use super::manifest::is_plain;
 use crate::backbone::Backbone;
 use crate::network::Network;
+use crate::nn::Head;
 use crate::posterior::Posterior;
 use crate::predict::Integration;
 use crate::{Error, Result};
@@ -97,6 +98,31 @@ impl<B: Backbone> Model<B> {
                 }
             }
         }
+        Ok(self)
+    }
+
+    /// The same model with its mean logits multiplied, e.g. to be calibrated on held-out data. The
+    /// features, and so the posterior, stay what they are.
+    pub fn with_logit_scale(mut self, scale: f64) -> Result<Self> {
+        if !(scale.is_finite() && scale > 0.0) {
+            return Err(Error::config("the scale of the logits", scale, "it must be positive"));
+        }
+        let Fitted::Networks(members) = &mut self.fitted else {
+            return Err(Error::Unsupported("the exact GP has no output weights".to_string()));
+        };
+        for member in members {
+            match &member.network.head {
+                Head::GaussianProcess(gp) => {
+                    let gain = gp.feature_gain() * scale;
+                    member.network.head = Head::GaussianProcess(gp.clone().with_feature_gain(gain));
+                }
+                _ => {
+                    let message = "only a Gaussian process has a factor on its features";
+                    return Err(Error::Unsupported(message.to_string()));
+                }
+            }
+        }
+        self.config.gaussian_process.feature_gain *= scale;
         Ok(self)
     }
 

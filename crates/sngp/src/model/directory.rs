@@ -226,10 +226,12 @@ impl<C> SavedConfig<C> {
         let member = |index: usize| -> Result<Member<B>> {
             let path = format!("members.{index}");
             let mut network = tensors.take_module(&path, plan.blank(device)?)?;
-            if recipe.spectral {
+            let spectral = format!("{path}.spectral");
+            // A backbone that was not trained has no such state.
+            if recipe.spectral && tensors.contains_below(&spectral) {
                 let state =
                     SpectralNormalization::blank(&self.model.spectral, &mut network.backbone);
-                network.spectral = Some(tensors.take_module(&format!("{path}.spectral"), state)?);
+                network.spectral = Some(tensors.take_module(&spectral, state)?);
             }
             let saved = self.posteriors.iter().find(|posterior| posterior.member == index);
             if saved.is_some() != wanted.is_some() {

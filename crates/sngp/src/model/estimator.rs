@@ -113,17 +113,7 @@ impl<B: Backbone> Estimator<B> {
 
     /// Trains, accumulates the posterior and finishes it.
     pub fn fit(&self, data: &Labelled<B::Batch>, options: FitOptions<'_, B>) -> Result<Model<B>> {
-        self.config.check(options.validation.is_some())?;
-        self.config.likelihood.check(&data.targets)?;
-        B::check(&self.backbone, &data.inputs.batch(&[0], &options.device))?;
-        if let Some(validation) = options.validation {
-            self.check_validation(data, validation, &options.device)?;
-        }
-        let labels = self.labels(data, options.labels.clone())?;
-        let outputs = self.config.likelihood.outputs(&data.targets);
-        if let (Some(given), Some(wanted)) = (&self.head, self.config.head()) {
-            given.check(&wanted, B::width(&self.backbone), outputs)?;
-        }
+        let (labels, outputs) = self.prepare(data, &options)?;
         let fitted = match self.config.head() {
             None => Fitted::Exact(Box::new(self.fit_exact(data, &options.device)?)),
             Some(head) => Fitted::Networks(self.fit_members(&head, outputs, data, &options)?),
@@ -138,6 +128,27 @@ impl<B: Backbone> Estimator<B> {
             decision: None,
             attachments: Attachments::new(),
         })
+    }
+
+    /// Checks everything that can be wrong before anything is computed; the names of the classes
+    /// and the number of logits.
+    pub(super) fn prepare(
+        &self,
+        data: &Labelled<B::Batch>,
+        options: &FitOptions<'_, B>,
+    ) -> Result<(Vec<String>, usize)> {
+        self.config.check(options.validation.is_some())?;
+        self.config.likelihood.check(&data.targets)?;
+        B::check(&self.backbone, &data.inputs.batch(&[0], &options.device))?;
+        if let Some(validation) = options.validation {
+            self.check_validation(data, validation, &options.device)?;
+        }
+        let labels = self.labels(data, options.labels.clone())?;
+        let outputs = self.config.likelihood.outputs(&data.targets);
+        if let (Some(given), Some(wanted)) = (&self.head, self.config.head()) {
+            given.check(&wanted, B::width(&self.backbone), outputs)?;
+        }
+        Ok((labels, outputs))
     }
 
     /// Validation data has to be of the same kind as the training data.
@@ -221,6 +232,21 @@ impl<B: Backbone> Estimator<B> {
         done.into_iter().map(|member| member.unwrap_or_else(lost)).collect()
     }
 
+    /// What a network of a seed is built from.
+    pub(super) fn plan(&self, head: &HeadConfig, outputs: usize, seed: u64) -> NetworkPlan<'_, B> {
+        let config = &self.config;
+        NetworkPlan {
+            backbone: &self.backbone,
+            head: head.clone(),
+            spectral: config.method.recipe().spectral.then(|| config.spectral.clone()),
+            outputs,
+            log_noise: config.likelihood.initial_log_noise(),
+            pretrained: self.pretrained.as_ref(),
+            pretrained_head: self.head.as_ref(),
+            seed,
+        }
+    }
+
     fn fit_member(
         &self,
         index: usize,
@@ -235,16 +261,7 @@ impl<B: Backbone> Estimator<B> {
             1 => config.seed,
             _ => derive(config.seed, Purpose::Member, index as u64),
         };
-        let plan = NetworkPlan {
-            backbone: &self.backbone,
-            head: head.clone(),
-            spectral: recipe.spectral.then(|| config.spectral.clone()),
-            outputs,
-            log_noise: config.likelihood.initial_log_noise(),
-            pretrained: self.pretrained.as_ref(),
-            pretrained_head: self.head.as_ref(),
-            seed,
-        };
+        let plan = self.plan(head, outputs, seed);
         let accumulation = config.posterior.accumulation;
         let empty = match head {
             HeadConfig::GaussianProcess(gp) => Some(Precision::new(
@@ -320,13 +337,25 @@ pub(super) fn accumulate<B: Backbone>(
     device: &Device,
 ) -> Result<Precision> {
     for rows in batches(inputs, EVALUATION_BATCH) {
-        let output = network.forward(inputs.batch(&rows, device), &mut Pass::evaluate());
-        if let Some(features) = output.features {
-            let (features, logits) = (host::matrix_f32(features), host::matrix(output.logits));
-            precision.add(features.view(), logits.view())?;
-        }
+        add_batch(network, &mut precision, inputs.batch(&rows, device))?;
     }
     Ok(precision)
+}
+
+/// Adds the features of one batch.
+pub(super) fn add_batch<B: Backbone>(
+    network: &Network<B>,
+    precision: &mut Precision,
+    batch: B::Batch,
+) -> Result<()> {
+    let output = network.forward(batch, &mut Pass::evaluate());
+    match output.features {
+        Some(features) => {
+            let (features, logits) = (host::matrix_f32(features), host::matrix(output.logits));
+            precision.add(features.view(), logits.view())
+        }
+        None => Ok(()),
+    }
 }
 
 /// Runs on a pool of so many threads.

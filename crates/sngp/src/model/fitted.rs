@@ -6,7 +6,7 @@ use ndarray::s;
 use super::compose::Attachments;
 use super::config::ModelConfig;
 use super::decision::Decision;
-use super::estimator::{EVALUATION_BATCH, accumulate, no_vectors};
+use super::estimator::{EVALUATION_BATCH, accumulate, add_batch, no_vectors};
 use crate::backbone::{Backbone, Batch};
 use crate::data::Inputs;
 use crate::exact_gp::ExactGpClassifier;
@@ -152,14 +152,34 @@ impl<B: Backbone> Model<B> {
     /// Accumulates the precision of other inputs, e.g. a shard, for every network with a
     /// Gaussian-process head: parts that [`merge`](Precision::merge) with those of other shards.
     pub fn accumulate(&self, inputs: &dyn Inputs<B::Batch>) -> Result<Vec<Precision>> {
+        self.each_process(|network, gp| self.accumulate_member(network, gp, inputs))
+    }
+
+    /// The same of one batch.
+    pub fn accumulate_batch(&self, batch: &B::Batch) -> Result<Vec<Precision>> {
+        self.each_process(|network, gp| {
+            let mut precision = self.empty_precision(network, gp)?;
+            add_batch(network, &mut precision, batch.clone())?;
+            Ok(precision)
+        })
+    }
+
+    fn each_process(
+        &self,
+        work: impl Fn(&Network<B>, &GaussianProcess) -> Result<Precision>,
+    ) -> Result<Vec<Precision>> {
         let fitted = self.members().iter().filter(|member| member.posterior.is_some());
-        let parts = fitted.map(|Member { network, .. }| {
-            let Head::GaussianProcess(gp) = &network.head else {
-                return Err(Error::Unsupported("only a Gaussian process accumulates".to_string()));
-            };
-            self.accumulate_member(network, gp, inputs)
+        let parts = fitted.map(|Member { network, .. }| match &network.head {
+            Head::GaussianProcess(gp) => work(network, gp),
+            _ => Err(Error::Unsupported("only a Gaussian process accumulates".to_string())),
         });
         parts.collect()
+    }
+
+    fn empty_precision(&self, network: &Network<B>, gp: &GaussianProcess) -> Result<Precision> {
+        let curvature = self.config.likelihood.curvature(self.config.posterior.curvature)?;
+        let hash = network.feature_map_hash(&self.backbone);
+        Ok(Precision::new(gp.features().count(), self.outputs, curvature, hash))
     }
 
     fn accumulate_member(
@@ -168,10 +188,7 @@ impl<B: Backbone> Model<B> {
         gp: &GaussianProcess,
         inputs: &dyn Inputs<B::Batch>,
     ) -> Result<Precision> {
-        let curvature = self.config.likelihood.curvature(self.config.posterior.curvature)?;
-        let hash = network.feature_map_hash(&self.backbone);
-        let empty = Precision::new(gp.features().count(), self.outputs, curvature, hash);
-        accumulate(network, empty, inputs, &self.device)
+        accumulate(network, self.empty_precision(network, gp)?, inputs, &self.device)
     }
 
     /// The same model with other precisions, e.g. merged ones, one for each network. They have to

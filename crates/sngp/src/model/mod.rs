@@ -13,6 +13,8 @@ mod estimator;
 mod fitted;
 mod inspection;
 mod manifest;
+mod output;
+mod risk;
 pub(crate) mod tensors;
 
 pub use any::{AnyModel, load_any};
@@ -22,3 +24,4 @@ pub use directory::backbone_name;
 pub use estimator::{Estimator, FitOptions};
 pub use fitted::Model;
 pub use inspection::{Inspection, MemberInspection};
+pub use risk::Outcome;

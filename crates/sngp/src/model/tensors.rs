@@ -9,11 +9,10 @@ use safetensors::tensor::TensorView;
 use safetensors::{Dtype, SafeTensors};
 use serde::{Deserialize, Serialize};
 
-use crate::files::write_whole;
 use crate::posterior::{Curvature, FeatureMapHash, Precision};
 use crate::{Error, Result};
 
-/// Named arrays of f32 or f64, in the order of their names.
+/// Named arrays of f32, f64 or bytes, in the order of their names.
 #[derive(Debug, Default)]
 pub(crate) struct Tensors {
     entries: BTreeMap<String, Entry>,
@@ -64,6 +63,12 @@ impl Tensors {
     pub fn put_f64(&mut self, name: &str, shape: Vec<usize>, values: &[f64]) {
         let bytes = values.iter().flat_map(|value| value.to_le_bytes()).collect();
         self.entries.insert(name.to_string(), Entry { dtype: Dtype::F64, shape, bytes });
+    }
+
+    /// Adds plain bytes.
+    pub fn put_bytes(&mut self, name: &str, bytes: Vec<u8>) {
+        let shape = vec![bytes.len()];
+        self.entries.insert(name.to_string(), Entry { dtype: Dtype::U8, shape, bytes });
     }
 
     /// Adds a device tensor as f32.
@@ -120,9 +125,24 @@ impl Tensors {
         Ok((entry.shape, values))
     }
 
+    /// Takes plain bytes.
+    pub fn take_bytes(&mut self, name: &str) -> Result<Vec<u8>> {
+        let entry = self.take(name)?;
+        match entry.dtype {
+            Dtype::U8 => Ok(entry.bytes),
+            other => Err(wrong_type(name, other)),
+        }
+    }
+
     /// Whether there is a tensor of a name.
     pub fn contains(&self, name: &str) -> bool {
         self.entries.contains_key(name)
+    }
+
+    /// Whether there is a tensor of a module.
+    pub fn contains_below(&self, prefix: &str) -> bool {
+        let inside = |name: &String| name.strip_prefix(prefix).is_some_and(|n| n.starts_with('.'));
+        self.entries.keys().any(inside)
     }
 
     /// Takes values and their shape as f32; the half precisions of published weights are widened.
@@ -256,22 +276,4 @@ impl ModuleMapper for Assign<'_> {
             }
         }
     }
-}
-
-pub(crate) const INFO: &str = "info.json";
-
-/// Saves a precision as a file of its own.
-pub(crate) fn save_precision(path: &Path, precision: &Precision) -> Result<()> {
-    let mut tensors = Tensors::default();
-    tensors.put_precision("precision", precision);
-    crate::files::write_json(&path.with_extension(INFO), &PrecisionInfo::of(precision))?;
-    write_whole(path, &tensors.to_bytes()?)
-}
-
-/// Loads a precision saved on its own.
-pub(crate) fn load_precision(path: &Path) -> Result<Precision> {
-    let info: PrecisionInfo = crate::files::read_json(&path.with_extension(INFO))?;
-    let bytes = std::fs::read(path).map_err(Error::io(path))?;
-    let mut tensors = Tensors::from_bytes(path, &bytes)?;
-    tensors.take_precision("precision", &info)
 }

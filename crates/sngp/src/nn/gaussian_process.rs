@@ -132,6 +132,21 @@ impl GaussianProcess {
         self
     }
 
+    /// The factor on the features before `beta`.
+    pub fn feature_gain(&self) -> f64 {
+        self.feature_gain
+    }
+
+    /// The same layer with other output weights `[D, outputs]`, row by row.
+    pub(crate) fn with_beta(self, values: Vec<f32>) -> Result<Self> {
+        let shape = self.beta.dims();
+        if values.len() != shape[0] * shape[1] {
+            return Err(Error::shape("entries of beta", shape[0] * shape[1], values.len()));
+        }
+        let beta = Tensor::from_data(TensorData::new(values, shape), &self.beta.val().device());
+        Ok(Self { beta: Param::from_tensor(beta), prepared: Prepared::default(), ..self })
+    }
+
     /// Mean logits and features.
     ///
     /// # Shapes

@@ -2,8 +2,8 @@
 
 use burn::tensor::{Device, Tensor, TensorData};
 use faer::linalg::triangular_inverse::invert_lower_triangular;
-use faer::{Mat, MatRef, Par, Scale};
-use ndarray::{Array2, ArrayView2};
+use faer::{ColRef, Mat, MatRef, Par, Scale};
+use ndarray::{Array1, Array2, ArrayView2};
 
 use crate::linalg::{cholesky, row_major};
 use crate::{Error, Result};
@@ -58,6 +58,19 @@ impl Covariance {
             }
         }
         Ok(variance)
+    }
+
+    /// `S v` of the first matrix.
+    pub(crate) fn times_vector(&self, vector: &Array1<f64>) -> Array1<f64> {
+        let values = vector.to_vec();
+        let (factor, column) = (&self.factors[0], ColRef::from_slice(&values));
+        let product = factor.transpose() * (factor * column);
+        product.iter().copied().collect()
+    }
+
+    /// The trace of the first `S`.
+    pub(crate) fn trace(&self) -> f64 {
+        self.factors[0].squared_norm_l2()
     }
 
     /// The factors on a device, `[matrices, dimension, dimension]`, already transposed so that

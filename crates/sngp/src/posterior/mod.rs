@@ -8,12 +8,14 @@
 mod accumulation;
 mod covariance;
 mod curvature;
+mod file;
 mod health;
 mod precision;
 
 pub use accumulation::{Accumulation, PosteriorConfig};
 pub use covariance::Covariance;
 pub use curvature::Curvature;
+pub use file::{load_precisions, save_precisions};
 pub use health::Health;
 pub use precision::{FeatureMapHash, FeatureValue, Precision};
 

@@ -149,6 +149,69 @@ impl Precision {
 
     /// Adds another part of the same sum.
     pub fn merge(&mut self, other: &Self) -> Result<()> {
+        self.check_part(other)?;
+        for (sum, part) in self.sums.iter_mut().flatten().zip(other.sums.iter().flatten()) {
+            *sum += part;
+        }
+        self.rows += other.rows;
+        Ok(())
+    }
+
+    /// Takes a part out again: what [`merge`](Self::merge) added.
+    ///
+    /// ```
+    /// use ndarray::array;
+    /// use sngp::posterior::{Curvature, FeatureMapHash, Precision};
+    ///
+    /// let empty = Precision::new(1, 1, Curvature::Gaussian, FeatureMapHash([0; 32]));
+    /// let mut part = empty.clone();
+    /// part.add(array![[2.0]].view(), array![[0.0]].view())?;
+    /// let mut sum = part.clone();
+    /// sum.merge(&part)?;
+    /// sum.remove(&part)?;
+    /// assert_eq!(sum.matrix(0), part.matrix(0));
+    /// sum.remove(&part)?;
+    /// assert!(sum.remove(&part).is_err()); // there is nothing left to take
+    /// # Ok::<(), sngp::Error>(())
+    /// ```
+    pub fn remove(&mut self, other: &Self) -> Result<()> {
+        self.check_part(other)?;
+        if other.rows > self.rows {
+            return Err(Error::Merge(format!(
+                "{} rows cannot be taken out of {}",
+                other.rows, self.rows
+            )));
+        }
+        let mut rest = self.clone();
+        for (sum, part) in rest.sums.iter_mut().flatten().zip(other.sums.iter().flatten()) {
+            *sum -= part;
+        }
+        // Rows that never were in it may leave a diagonal that no sum of squares has.
+        let diagonal = |sums: &Self, k: usize, i: usize| sums.sums[k][i * (sums.dimension + 1)];
+        let negative = (0..rest.matrices()).any(|k| {
+            let largest = (0..rest.dimension).map(|i| diagonal(self, k, i)).fold(0.0, f64::max);
+            (0..rest.dimension).any(|i| diagonal(&rest, k, i) < -1e-6 * largest)
+        });
+        if negative {
+            let message = "these rows are not all part of the sum: it would become negative";
+            return Err(Error::Merge(message.to_string()));
+        }
+        rest.rows -= other.rows;
+        *self = rest;
+        Ok(())
+    }
+
+    /// Lets everything accumulated so far count less, by a factor in (0, 1].
+    pub fn fade(&mut self, factor: f64) -> Result<()> {
+        if !(factor > 0.0 && factor <= 1.0) {
+            return Err(Error::config("the decay", factor, "it must be in (0, 1]"));
+        }
+        self.sums.iter_mut().flatten().for_each(|sum| *sum *= factor);
+        Ok(())
+    }
+
+    /// Refuses what is not a part of the same sum.
+    fn check_part(&self, other: &Self) -> Result<()> {
         if self.hash != other.hash {
             return Err(Error::Merge(format!(
                 "their feature maps differ ({} and {}); accumulate every part with the same model",
@@ -175,10 +238,6 @@ impl Precision {
             let message = "a moving average is not a part of a sum; use final_pass for shards";
             return Err(Error::Merge(message.to_string()));
         }
-        for (sum, part) in self.sums.iter_mut().flatten().zip(other.sums.iter().flatten()) {
-            *sum += part;
-        }
-        self.rows += other.rows;
         Ok(())
     }
 

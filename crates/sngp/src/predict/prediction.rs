@@ -135,7 +135,7 @@ impl Prediction {
     }
 
     /// Puts the rows of batches one after the other.
-    pub(crate) fn concatenate(parts: Vec<Self>) -> Result<Self> {
+    pub fn concatenate(parts: Vec<Self>) -> Result<Self> {
         let rows = |arrays: Vec<ArrayView2<'_, f64>>| {
             concatenate(Axis(0), &arrays).map_err(|e| Error::Data(e.to_string()))
         };

@@ -61,6 +61,11 @@ impl TextModel {
         Sentences::new(&self.tokenizer, texts, width)
     }
 
+    /// The same tokenizer with the model changed, e.g. with a decision rule.
+    pub fn change(self, change: impl FnOnce(Model<Bert>) -> Result<Model<Bert>>) -> Result<Self> {
+        Ok(Self { model: change(self.model)?, tokenizer: self.tokenizer })
+    }
+
     /// The model without its tokenizer.
     pub fn model(&self) -> &Model<Bert> {
         &self.model

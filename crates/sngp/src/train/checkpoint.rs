@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 
 use super::precision_tap::PrecisionTap;
 use crate::files::{read_json, write_json};
-use crate::posterior::Precision;
+use crate::posterior::{Precision, load_precisions, save_precisions};
 use crate::{Error, Result};
 
 /// The file that marks a folder as ours and says which training it belongs to.
@@ -134,7 +134,9 @@ impl Checkpoints {
     }
 
     pub(super) fn precision(&self, epoch: usize) -> Result<Precision> {
-        crate::model::tensors::load_precision(&self.precision_path(epoch))
+        let path = self.precision_path(epoch);
+        let missing = || Error::corrupt(&path, "it holds no precision");
+        load_precisions(&path)?.pop().ok_or_else(missing)
     }
 
     pub(super) fn checkpointer(&self, name: &'static str) -> AtomicCheckpointer {
@@ -191,10 +193,7 @@ impl EpochKeeper {
         let history = self.history.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         write_json(&self.checkpoints.directory.join(HISTORY), &*history)?;
         match &self.tap {
-            Some(tap) => crate::model::tensors::save_precision(
-                &self.checkpoints.precision_path(epoch),
-                &tap.snapshot(),
-            ),
+            Some(tap) => save_precisions(self.checkpoints.precision_path(epoch), &[tap.snapshot()]),
             None => Ok(()),
         }
     }
@@ -226,7 +225,6 @@ impl CheckpointingStrategy for EpochKeeper {
         for &other in &gone {
             // A leftover costs disk space and nothing else.
             let precision = self.checkpoints.precision_path(other);
-            let _ = fs::remove_file(precision.with_extension(crate::model::tensors::INFO));
             let _ = fs::remove_file(precision);
         }
         std::iter::once(CheckpointingAction::Save)

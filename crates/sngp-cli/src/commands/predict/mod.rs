@@ -1,5 +1,6 @@
 //! `sngp predict`: rows of numbers or sentences in, predictions out, in the same order.
 
+mod own;
 mod rows;
 mod texts;
 mod writer;
@@ -11,6 +12,7 @@ use std::path::Path;
 use anyhow::{Context as _, Result, bail};
 use sngp::backbone::{Backbone, Bert};
 use sngp::model::backbone_name;
+use sngp_lab::own::OwnModel;
 
 use crate::args::Predict;
 use crate::context::Context;
@@ -19,6 +21,9 @@ use crate::context::Context;
 const BATCH: usize = 512;
 
 pub fn run(args: &Predict, context: &Context) -> Result<()> {
+    if OwnModel::is_one(&args.model) {
+        return own::run(args, context);
+    }
     let backbone = backbone_name(&args.model)?;
     match backbone == Bert::NAME {
         true => texts::run(args, context),

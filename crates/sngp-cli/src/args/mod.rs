@@ -1,5 +1,11 @@
 //! The arguments, as clap reads them.
 
+mod own;
+
+pub use own::{
+    Calibrate, Evaluate, KindName, Merge, PrecisionArgs, Tables, TaskName, Train, Update,
+};
+
 use std::path::PathBuf;
 
 use clap::{Args as ClapArgs, Parser, Subcommand};
@@ -15,6 +21,8 @@ use sngp::method::Method;
     version,
     after_help = "Examples:\n  \
         sngp demo                               the main idea in under a minute\n  \
+        sngp train --data rows.csv --label kind your own data to a model that abstains\n  \
+        sngp evaluate rows-model --data test.csv the evidence, in one page\n  \
         sngp bench 2d --seeds 3                 every method on two plane problems\n  \
         sngp bench 2d --methods sngp,duq        some of them\n  \
         sngp bench clinc --data data            intents and sentences out of scope\n  \
@@ -58,9 +66,20 @@ pub enum Command {
     },
     /// List methods, backbones, data sets, metrics and scores
     List,
-    /// Predict rows of numbers or sentences with a saved model: label, probability, uncertainty,
-    /// and whether it abstains
+    /// Train on your own data: a table, texts, images, or vectors of another model
+    Train(Box<Train>),
+    /// Measure a model and write the evidence as one page
+    Evaluate(Evaluate),
+    /// Choose when a model abstains, by the risk you accept
+    Calibrate(Calibrate),
+    /// Predict with a saved model: label, probability, uncertainty, and whether it abstains
     Predict(Predict),
+    /// Let a model's variance know about more examples, or forget some, without retraining
+    Update(Update),
+    /// Accumulate a shard's part of a model's posterior
+    Precision(PrecisionArgs),
+    /// Merge the parts of several shards into a model
+    Merge(Merge),
     /// Explain a saved model: configuration, spectral norms, health of its posterior
     Inspect(Inspect),
 }
@@ -152,6 +171,8 @@ pub struct Clinc {
 #[command(after_help = "Examples:\n  \
     echo 0.5,0.2 | sngp predict demo/sngp\n  \
     sngp predict demo/sngp --data points.csv > predictions.csv\n  \
+    sngp predict intents-model --data new.csv --out answers.parquet\n  \
+    cat new.jsonl | sngp predict intents-model --data - --format jsonl\n  \
     sngp predict runs/clinc-minilm/sngp-0 --text 'what is my balance' --text 'who won in 1998'\n  \
     sngp predict runs/clinc-minilm/sngp-0 --data sentences.txt --json")]
 pub struct Predict {
@@ -160,10 +181,13 @@ pub struct Predict {
     /// A sentence, for models that take text; may be given several times
     #[arg(long, value_name = "SENTENCE", conflicts_with = "data")]
     pub text: Vec<String>,
-    /// Comma-separated numbers, one example a row, with or without a header; for models that take
-    /// text, one sentence a line; `-` reads standard input
+    /// Rows: a table with the columns of the training (.csv .tsv .jsonl .parquet .npy .npz
+    /// .safetensors). For models of a benchmark, comma-separated numbers, or one sentence a line.
+    /// `-` reads standard input
     #[arg(long, default_value = "-", value_name = "FILE")]
     pub data: PathBuf,
+    #[command(flatten)]
+    pub tables: Tables,
 }
 
 #[derive(Debug, ClapArgs)]

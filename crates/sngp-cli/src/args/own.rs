@@ -1,0 +1,238 @@
+//! Arguments of the commands for people's own data.
+
+use std::path::PathBuf;
+
+use clap::{Args as ClapArgs, ValueEnum};
+use sngp::method::Method;
+use sngp::score::Score;
+use sngp_lab::records::Format;
+
+use super::{at_least_one, method};
+
+/// What inputs are made of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum KindName {
+    /// Columns of numbers and categories
+    Table,
+    /// A column of text (--text)
+    Text,
+    /// Vectors of another model
+    Embeddings,
+    /// Image files, a sub-folder a class or a column of paths
+    Images,
+}
+
+/// What is predicted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum TaskName {
+    /// A class, with its probability
+    Classification,
+    /// A number, with an interval
+    Regression,
+}
+
+#[derive(Debug, ClapArgs)]
+#[command(after_help = "Examples:\n  \
+    sngp train --data customers.csv --label churned\n  \
+    sngp train --data intents.csv --label intent --text sentence\n  \
+    sngp train --data intents.csv --label intent --encoder models/all-MiniLM-L6-v2\n  \
+    sngp train --data vectors.npz:train_x:train_y --validation vectors.npz:val_x:val_y\n  \
+    sngp train --data photos --out photo-model          # a sub-folder a class\n  \
+    sngp train --data houses.csv --label price --task regression\n\n\
+    Tables: .csv .tsv .jsonl .parquet, also .gz. Vectors: .npy .npz .safetensors (FILE:VECTORS:\n\
+    LABELS names the arrays), or a Parquet column of lists. Without --validation a share of the\n\
+    rows is held out; on those the probabilities are calibrated and a threshold is chosen that\n\
+    turns away at most 5 % of examples like them (`sngp calibrate` changes it).")]
+pub struct Train {
+    /// The examples: a file, FILE:VECTORS:LABELS, or a folder of images
+    #[arg(long, value_name = "FILE")]
+    pub data: String,
+    /// The column of labels (an array's name, or a file with the labels of an .npy file)
+    #[arg(long, value_name = "COLUMN", default_value = "label")]
+    pub label: String,
+    /// Folder for the model [default: the data's name with `-model`]
+    #[arg(long, value_name = "FOLDER")]
+    pub out: Option<PathBuf>,
+    /// Held-out examples to calibrate on, instead of a share of the data
+    #[arg(long, value_name = "FILE")]
+    pub validation: Option<String>,
+    /// What the data is, instead of a guess
+    #[arg(long, value_name = "KIND")]
+    pub kind: Option<KindName>,
+    /// The column of text
+    #[arg(long, value_name = "COLUMN")]
+    pub text: Option<String>,
+    /// The column of vectors, in a table
+    #[arg(long, value_name = "COLUMN", conflicts_with = "text")]
+    pub vectors: Option<String>,
+    /// Folder of a pretrained text encoder (config.json, model.safetensors, tokenizer.json);
+    /// without one, words and pieces of words are hashed
+    #[arg(long, value_name = "FOLDER")]
+    pub encoder: Option<PathBuf>,
+    /// Train the encoder too
+    #[arg(long, requires = "encoder")]
+    pub fine_tune: bool,
+    /// Columns not to use, separated by commas
+    #[arg(long, value_delimiter = ',', value_name = "COLUMNS")]
+    pub ignore: Vec<String>,
+    /// What is predicted
+    #[arg(long, value_name = "TASK", default_value = "classification")]
+    pub task: TaskName,
+    /// The method (see `sngp list`)
+    #[arg(long, value_name = "NAME", default_value = "sngp", value_parser = method)]
+    pub method: Method,
+    /// Random features of the Gaussian process
+    #[arg(long, value_name = "N", default_value_t = 1024, value_parser = at_least_one)]
+    pub features: usize,
+    /// Length scale of the kernel [default: half the median squared distance between rows]
+    #[arg(long, value_name = "L")]
+    pub length_scale: Option<f64>,
+    /// Strength of the prior on the output weights, for classification
+    #[arg(long, value_name = "X", default_value_t = 0.02)]
+    pub l2: f64,
+    /// Try several length scales and priors and keep what is best on the held-out rows
+    #[arg(long)]
+    pub tune: bool,
+    /// Epochs, where a network is trained [default: 4 with --fine-tune, otherwise 40]
+    #[arg(long, value_name = "N", value_parser = at_least_one)]
+    pub epochs: Option<usize>,
+    /// Height and width that images are resized to, a multiple of 4
+    #[arg(long, value_name = "N", default_value_t = 32, value_parser = at_least_one)]
+    pub image_size: usize,
+    /// Seed of everything random
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub seed: u64,
+}
+
+#[derive(Debug, ClapArgs)]
+#[command(after_help = "Examples:\n  \
+    sngp evaluate intents-model --data test.csv --ood chatter.csv\n  \
+    sngp evaluate vectors-model --data v.npz:test_x:test_y --ood v.npz:oos_x \\\n      \
+    --reference v.npz:train_x:train_y        # compare with nearest neighbour and Mahalanobis")]
+pub struct Evaluate {
+    /// A model made by `sngp train`
+    pub model: PathBuf,
+    /// Labelled examples like those of the training
+    #[arg(long, value_name = "FILE")]
+    pub data: String,
+    /// Examples of no class, which should be turned away
+    #[arg(long, value_name = "FILE")]
+    pub ood: Option<String>,
+    /// Labelled examples under other conditions
+    #[arg(long, value_name = "FILE")]
+    pub shift: Option<String>,
+    /// Training examples, to compare with detectors that need them (knn, mahalanobis,
+    /// relative_mahalanobis)
+    #[arg(long, value_name = "FILE", requires = "ood")]
+    pub reference: Option<String>,
+    /// The column of labels, where it is not called as in the training
+    #[arg(long, value_name = "COLUMN")]
+    pub label: Option<String>,
+    /// Folder for report.html, the plots and the figures as JSON
+    /// [default: the model's name with `-report`]
+    #[arg(long, value_name = "FOLDER")]
+    pub out: Option<PathBuf>,
+}
+
+#[derive(Debug, ClapArgs)]
+#[command(after_help = "Examples:\n  \
+    sngp calibrate intents-model --data held_out.csv --max-error 0.02 --confidence 0.95\n  \
+    sngp calibrate intents-model --data held_out.csv --max-abstain 0.05\n  \
+    sngp calibrate intents-model --data held_out.csv --tune-factor --max-abstain 0.05\n\n\
+    --max-error promises that of the accepted examples at most this share is wrong, with the given\n\
+    confidence, as long as examples to come are like the held-out ones. These must not have been\n\
+    used for anything else.")]
+pub struct Calibrate {
+    /// A model made by `sngp train`; its decision rule is replaced
+    pub model: PathBuf,
+    /// Labelled examples the model has not seen
+    #[arg(long, value_name = "FILE")]
+    pub data: String,
+    /// The largest share of errors among accepted examples
+    #[arg(long, value_name = "SHARE", conflicts_with = "max_abstain")]
+    pub max_error: Option<f64>,
+    /// The confidence that --max-error holds
+    #[arg(long, value_name = "SHARE", default_value_t = 0.95)]
+    pub confidence: f64,
+    /// The largest share of examples like these that is turned away
+    #[arg(long, value_name = "SHARE")]
+    pub max_abstain: Option<f64>,
+    /// Choose the mean-field factor by the likelihood of these examples
+    #[arg(long)]
+    pub tune_factor: bool,
+    /// The score to decide by [default: max_probability with --max-error, otherwise the model's]
+    #[arg(long, value_name = "NAME", value_parser = score)]
+    pub score: Option<Score>,
+    /// The column of labels, where it is not called as in the training
+    #[arg(long, value_name = "COLUMN")]
+    pub label: Option<String>,
+}
+
+#[derive(Debug, ClapArgs)]
+#[command(after_help = "Examples:\n  \
+    sngp update intents-model --data new.csv            # now it has seen these\n  \
+    sngp update intents-model --data new.csv --forget   # as if it never had\n  \
+    sngp update intents-model --data today.csv --decay 0.99\n\n\
+    The variance is updated, exactly and without retraining; the mean stays what it is.")]
+pub struct Update {
+    /// A model made by `sngp train`
+    pub model: PathBuf,
+    /// The examples
+    #[arg(long, value_name = "FILE")]
+    pub data: String,
+    /// Take the examples out again
+    #[arg(long, conflicts_with = "decay")]
+    pub forget: bool,
+    /// Let what was seen before count less: a factor in (0, 1]
+    #[arg(long, value_name = "FACTOR")]
+    pub decay: Option<f64>,
+    /// Folder for the changed model [default: in place]
+    #[arg(long, value_name = "FOLDER")]
+    pub out: Option<PathBuf>,
+}
+
+#[derive(Debug, ClapArgs)]
+#[command(after_help = "Example:\n  \
+    sngp precision model --data part-1.parquet --out 1.precision   # on one machine\n  \
+    sngp precision model --data part-2.parquet --out 2.precision   # on another\n  \
+    sngp merge model 1.precision 2.precision --out merged-model")]
+pub struct PrecisionArgs {
+    /// A model made by `sngp train`
+    pub model: PathBuf,
+    /// A shard of the training data
+    #[arg(long, value_name = "FILE")]
+    pub data: String,
+    /// File for its part of the precision
+    #[arg(long, value_name = "FILE")]
+    pub out: PathBuf,
+}
+
+#[derive(Debug, ClapArgs)]
+pub struct Merge {
+    /// The model the parts were made with
+    pub model: PathBuf,
+    /// Parts written by `sngp precision`
+    #[arg(required = true)]
+    pub parts: Vec<PathBuf>,
+    /// Folder for the model with the merged posterior
+    #[arg(long, value_name = "FOLDER")]
+    pub out: PathBuf,
+}
+
+/// Arguments of `predict` for tables in and out.
+#[derive(Debug, ClapArgs)]
+pub struct Tables {
+    /// File for the predictions, by its ending .csv, .jsonl or .parquet [default: standard output]
+    #[arg(long, value_name = "FILE")]
+    pub out: Option<PathBuf>,
+    /// Format of standard input or output: csv, tsv, jsonl, parquet
+    #[arg(long, value_name = "NAME")]
+    pub format: Option<Format>,
+    /// Stop at the first row that cannot be predicted, instead of saying so in its place
+    #[arg(long)]
+    pub strict: bool,
+}
+
+fn score(name: &str) -> Result<Score, String> {
+    name.parse().map_err(|error: sngp::Error| error.to_string())
+}

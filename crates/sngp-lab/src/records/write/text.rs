@@ -1,0 +1,111 @@
+use std::io::{self, Write};
+
+use serde_json::Value;
+
+use super::super::cell::{Cell, list_text};
+use super::super::format::Format;
+use super::target::Target;
+
+/// Writes CSV, TSV and JSON Lines.
+pub(super) struct TextEncoder {
+    layout: Layout,
+    target: Target,
+    /// What has been encoded but not written.
+    buffer: String,
+}
+
+enum Layout {
+    Delimited(char),
+    /// JSON objects with these keys, quoted and with their colon.
+    Objects(Vec<String>),
+}
+
+impl TextEncoder {
+    pub(super) fn new(format: Format, columns: &[String], target: Target) -> Self {
+        let delimiter = match format {
+            Format::Csv => Some(','),
+            Format::Tsv => Some('\t'),
+            Format::JsonLines | Format::Parquet => None,
+        };
+        let (buffer, layout) = match delimiter {
+            Some(delimiter) => {
+                let names = columns.iter().map(String::as_str);
+                (delimited_line(delimiter, names), Layout::Delimited(delimiter))
+            }
+            None => {
+                let key = |name: &String| format!("{}:", Value::from(name.as_str()));
+                (String::new(), Layout::Objects(columns.iter().map(key).collect()))
+            }
+        };
+        Self { layout, target, buffer }
+    }
+
+    pub(super) fn write(&mut self, rows: &[Vec<Cell>]) -> io::Result<()> {
+        for row in rows {
+            let line = match &self.layout {
+                Layout::Delimited(delimiter) => {
+                    let fields: Vec<_> = row.iter().map(Cell::to_field).collect();
+                    delimited_line(*delimiter, fields.iter().map(AsRef::as_ref))
+                }
+                Layout::Objects(keys) => object_line(keys, row),
+            };
+            self.buffer.push_str(&line);
+        }
+        self.write_buffer()?;
+        self.target.end_batch()
+    }
+
+    pub(super) fn finish(mut self) -> io::Result<Target> {
+        self.write_buffer()?;
+        Ok(self.target)
+    }
+
+    fn write_buffer(&mut self) -> io::Result<()> {
+        self.target.write_all(self.buffer.as_bytes())?;
+        self.buffer.clear();
+        Ok(())
+    }
+}
+
+fn delimited_line<'a>(delimiter: char, fields: impl Iterator<Item = &'a str>) -> String {
+    let mut line = String::new();
+    for (index, field) in fields.enumerate() {
+        if index > 0 {
+            line.push(delimiter);
+        }
+        match needs_quotes(field) {
+            true => line.extend(["\"", &field.replace('"', "\"\""), "\""]),
+            false => line.push_str(field),
+        }
+    }
+    if line.is_empty() {
+        // A blank line would hold no row at all.
+        line.push_str("\"\"");
+    }
+    line.push('\n');
+    line
+}
+
+/// All delimiters are quoted, not only the one used, so that no reader can mistake them; and the
+/// byte order mark, which would be lost at the start of the file.
+fn needs_quotes(field: &str) -> bool {
+    field.contains([',', ';', '\t', '|', '"', '\n', '\r']) || field.starts_with('\u{feff}')
+}
+
+fn object_line(keys: &[String], row: &[Cell]) -> String {
+    let mut line = String::from("{");
+    for (index, (key, cell)) in keys.iter().zip(row).enumerate() {
+        if index > 0 {
+            line.push(',');
+        }
+        line.push_str(key);
+        match cell {
+            Cell::Number(number) if !number.is_finite() => line.push_str("null"),
+            Cell::Missing => line.push_str("null"),
+            Cell::Number(_) | Cell::Bool(_) => line.push_str(&cell.to_field()),
+            Cell::Text(text) => line.push_str(&Value::from(text.as_str()).to_string()),
+            Cell::List(values) => line.push_str(&list_text(values)),
+        }
+    }
+    line + "}\n"
+}

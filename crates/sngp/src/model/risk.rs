@@ -1,0 +1,254 @@
+//! A decision rule with a guarantee on its errors.
+
+use rand::seq::SliceRandom;
+use statrs::function::beta::{beta_reg, inv_beta_reg};
+
+use super::decision::Decision;
+use crate::score::Score;
+use crate::seed::{Purpose, stream};
+use crate::{Error, Result};
+
+/// One example in so many only helps to choose what is tested.
+const PILOT: usize = 10;
+/// Fewer held-out examples than this show nothing.
+const FEWEST: usize = 20;
+
+/// What is known about one held-out example.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Outcome {
+    /// The uncertainty of its prediction.
+    pub uncertainty: f64,
+    /// Whether the prediction was right.
+    pub correct: bool,
+}
+
+impl Decision {
+    /// The rule with the largest coverage whose error among accepted examples is at most
+    /// `max_error`, with the given confidence, by held-out examples that are like those to come.
+    ///
+    /// A tenth of the examples proposes thresholds and an order to test them in; on the others
+    /// each threshold is tested exactly (the number of errors among `n` accepted ones is
+    /// binomial), from a safe one on to larger coverage, until one fails. Thresholds and order do
+    /// not depend on the examples they are tested on, so the confidence holds for the rule as a
+    /// whole (fixed-sequence testing) and for any number of examples.
+    ///
+    /// ```
+    /// use sngp::model::{Decision, Outcome};
+    /// use sngp::score::{Score, Variance};
+    ///
+    /// // The most uncertain fifth is wrong half of the time, the others never.
+    /// let outcome = |i: u32| Outcome { uncertainty: f64::from(i % 100), correct: i % 100 < 80 || i % 2 == 0 };
+    /// let held_out: Vec<Outcome> = (0..2000).map(outcome).collect();
+    /// let rule = Decision::with_error_at_most(0.02, 0.95, Score::from(Variance {}), &held_out)?;
+    /// assert!((75.0..85.0).contains(&rule.threshold), "{}", rule.threshold);
+    /// let error = Decision::with_error_at_most(1e-4, 0.95, Score::from(Variance {}), &held_out);
+    /// assert!(error.unwrap_err().to_string().contains("not reachable with 2000 examples"));
+    /// # Ok::<(), sngp::Error>(())
+    /// ```
+    pub fn with_error_at_most(
+        max_error: f64,
+        confidence: f64,
+        score: Score,
+        held_out: &[Outcome],
+    ) -> Result<Self> {
+        for (what, value) in [("max_error", max_error), ("confidence", confidence)] {
+            if !(value > 0.0 && value < 1.0) {
+                return Err(Error::config(what, value, "it must be in (0, 1)"));
+            }
+        }
+        if held_out.len() < FEWEST {
+            let message = format!(
+                "{} examples are too few to bound an error; {FEWEST} are the least",
+                held_out.len()
+            );
+            return Err(Error::Data(message));
+        }
+        if held_out.iter().any(|outcome| !outcome.uncertainty.is_finite()) {
+            return Err(Error::Data("an uncertainty is not a finite number".to_string()));
+        }
+        let mut order: Vec<Outcome> = held_out.to_vec();
+        order.shuffle(&mut stream(0, Purpose::Shuffle, held_out.len() as u64));
+        let (pilot, test) = order.split_at(held_out.len() / PILOT);
+        let (pilot, test) = (Curve::new(pilot), Curve::new(test));
+        let proposals = pilot.proposals(max_error, test.total());
+        let level = 1.0 - confidence;
+        let passed = proposals.iter().take_while(|&&threshold| {
+            let (accepted, errors) = test.at(threshold);
+            chance_of_so_few(errors, accepted, max_error) <= level
+        });
+        let Some(&threshold) = passed.last() else {
+            return Err(not_reachable(max_error, confidence, held_out.len(), &test, &proposals));
+        };
+        let (accepted, _) = test.at(threshold);
+        let basis = format!(
+            "at most {} % of the accepted examples are wrong, with {} % confidence, by {} held-out \
+             examples, of which {:.1} % were accepted",
+            100.0 * max_error,
+            100.0 * confidence,
+            held_out.len(),
+            100.0 * accepted as f64 / test.total() as f64
+        );
+        Ok(Self { score, threshold, basis })
+    }
+}
+
+fn not_reachable(
+    max_error: f64,
+    confidence: f64,
+    examples: usize,
+    test: &Curve,
+    proposals: &[f64],
+) -> Error {
+    let best = proposals.first().map(|&threshold| {
+        let (accepted, errors) = test.at(threshold);
+        let bound = largest_error(errors, accepted, confidence);
+        format!(
+            "at best an error of {:.2} % is certain, by accepting {:.1} % of them",
+            100.0 * bound,
+            100.0 * accepted as f64 / test.total().max(1) as f64
+        )
+    });
+    let best = best.unwrap_or_else(|| "no threshold could be proposed".to_string());
+    Error::Data(format!(
+        "an error of at most {} % with {} % confidence is not reachable with {examples} examples; \
+         {best}. More held-out examples, or a larger error, may do",
+        100.0 * max_error,
+        100.0 * confidence,
+    ))
+}
+
+/// `P(Bin(n, p) <= errors)`: how likely so few errors are if their rate is `p`.
+fn chance_of_so_few(errors: usize, n: usize, p: f64) -> f64 {
+    match errors >= n {
+        true => 1.0,
+        false => beta_reg((n - errors) as f64, (errors + 1) as f64, 1.0 - p),
+    }
+}
+
+/// The exact upper confidence bound of an error rate (Clopper and Pearson).
+fn largest_error(errors: usize, n: usize, confidence: f64) -> f64 {
+    match errors >= n {
+        true => 1.0,
+        false => inv_beta_reg((errors + 1) as f64, (n - errors) as f64, confidence),
+    }
+}
+
+/// Examples from the most certain one on, with the errors up to each.
+struct Curve {
+    uncertainties: Vec<f64>,
+    errors: Vec<usize>,
+}
+
+impl Curve {
+    fn new(outcomes: &[Outcome]) -> Self {
+        let mut sorted = outcomes.to_vec();
+        sorted.sort_by(|a, b| a.uncertainty.total_cmp(&b.uncertainty));
+        let mut errors = 0;
+        let running = sorted.iter().map(|outcome| {
+            errors += usize::from(!outcome.correct);
+            errors
+        });
+        let errors = running.collect();
+        Self { uncertainties: sorted.iter().map(|outcome| outcome.uncertainty).collect(), errors }
+    }
+
+    fn total(&self) -> usize {
+        self.uncertainties.len()
+    }
+
+    /// How many are accepted at a threshold, and how many of those are wrong.
+    fn at(&self, threshold: f64) -> (usize, usize) {
+        let accepted = self.uncertainties.partition_point(|&u| u <= threshold);
+        (accepted, accepted.checked_sub(1).map_or(0, |last| self.errors[last]))
+    }
+
+    /// Thresholds in the order of their test on `rows` other examples: the one that should pass
+    /// most easily first, then ever larger ones.
+    fn proposals(&self, max_error: f64, rows: usize) -> Vec<f64> {
+        let mut thresholds = self.uncertainties.clone();
+        thresholds.dedup();
+        let share = rows as f64 / self.total() as f64;
+        let expected_chance = |&threshold: &f64| {
+            let (accepted, errors) = self.at(threshold);
+            // Half an error more than was seen: none among few is no proof of none among many.
+            let expected = ((errors as f64 + 0.5) * share).round() as usize;
+            chance_of_so_few(expected, (accepted as f64 * share).round() as usize, max_error)
+        };
+        let chances: Vec<f64> = thresholds.iter().map(expected_chance).collect();
+        let easiest = (0..chances.len()).min_by(|&a, &b| chances[a].total_cmp(&chances[b]));
+        thresholds.split_off(easiest.unwrap_or(0))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rand::RngExt;
+
+    use super::*;
+    use crate::score::Variance;
+
+    #[test]
+    fn chances_are_those_of_the_binomial_distribution() {
+        // 0.9^20 and 0.9^20 + 20 * 0.1 * 0.9^19.
+        assert!((chance_of_so_few(0, 20, 0.1) - 0.9f64.powi(20)).abs() < 1e-12);
+        let two = 0.9f64.powi(20) + 2.0 * 0.9f64.powi(19);
+        assert!((chance_of_so_few(1, 20, 0.1) - two).abs() < 1e-12);
+        assert_eq!(chance_of_so_few(3, 3, 0.1), 1.0);
+        assert_eq!(chance_of_so_few(0, 0, 0.1), 1.0);
+        // The rule of three, exactly: 1 - 0.05^(1/100).
+        assert!((largest_error(0, 100, 0.95) - (1.0 - 0.05f64.powf(0.01))).abs() < 1e-9);
+    }
+
+    /// Errors happen with probability `u^2 / 2`, `u` uniform: accepting `u <= t` costs `t^2 / 6`.
+    fn draw(seed: u64, rows: usize) -> Vec<Outcome> {
+        let mut rng = stream(seed, Purpose::MonteCarlo, 0);
+        let mut outcome = || {
+            let uncertainty: f64 = rng.random();
+            Outcome { uncertainty, correct: rng.random::<f64>() > uncertainty.powi(2) / 2.0 }
+        };
+        (0..rows).map(|_| outcome()).collect()
+    }
+
+    #[test]
+    fn the_promise_is_kept_and_little_coverage_lost() {
+        let (max_error, trials) = (0.05, 400);
+        let best = (6.0 * max_error).sqrt();
+        let mut violated = 0;
+        let mut coverage = 0.0;
+        for seed in 0..trials {
+            let held_out = draw(seed, 2000);
+            let score = Score::from(Variance {});
+            let rule = Decision::with_error_at_most(max_error, 0.9, score, &held_out).unwrap();
+            violated += usize::from(rule.threshold.powi(2) / 6.0 > max_error);
+            coverage += rule.threshold / trials as f64;
+        }
+        // 10 % are promised; 3 standard errors of 400 trials are 4.5 %.
+        assert!(violated as f64 / trials as f64 <= 0.145, "{violated} of {trials}");
+        assert!(best - coverage < 0.06, "{coverage} of {best}");
+    }
+
+    #[test]
+    fn what_cannot_be_promised_is_said() {
+        let score = || Score::from(Variance {});
+        let rule = |rows: &[Outcome], max_error| {
+            Decision::with_error_at_most(max_error, 0.95, score(), rows).unwrap_err().to_string()
+        };
+        assert!(rule(&draw(1, 10), 0.1).contains("10 examples are too few"));
+        let message = rule(&draw(1, 100), 0.001);
+        assert!(message.contains("not reachable with 100 examples; at best"), "{message}");
+        assert!(rule(&draw(1, 100), 0.0).contains("max_error"));
+        let wrong = [Outcome { uncertainty: 1.0, correct: false }; 50];
+        assert!(rule(&wrong, 0.5).contains("not reachable"));
+        let odd = [Outcome { uncertainty: f64::NAN, correct: true }; 50];
+        assert!(rule(&odd, 0.5).contains("finite"));
+    }
+
+    #[test]
+    fn without_errors_everything_is_accepted() {
+        let held_out: Vec<Outcome> =
+            (0..1000).map(|i| Outcome { uncertainty: f64::from(i), correct: true }).collect();
+        let score = Score::from(Variance {});
+        let rule = Decision::with_error_at_most(0.02, 0.95, score, &held_out).unwrap();
+        assert!(rule.threshold > 950.0, "{}", rule.threshold);
+    }
+}
