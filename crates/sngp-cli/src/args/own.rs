@@ -72,6 +72,9 @@ pub struct Train {
     /// Train the encoder too
     #[arg(long, requires = "encoder")]
     pub fine_tune: bool,
+    /// Where texts are cut for an encoder, in tokens
+    #[arg(long, value_name = "N", default_value_t = 64, value_parser = at_least_one)]
+    pub max_tokens: usize,
     /// Columns not to use, separated by commas
     #[arg(long, value_delimiter = ',', value_name = "COLUMNS")]
     pub ignore: Vec<String>,

@@ -41,6 +41,7 @@ pub fn run(args: &Train, context: &Context) -> Result<()> {
         epochs: args.epochs.unwrap_or(EPOCHS[usize::from(!args.fine_tune)]),
         encoder: args.encoder.clone(),
         fine_tune: args.fine_tune,
+        max_tokens: args.max_tokens,
         image_size: args.image_size,
         seed: args.seed,
         device: &context.device,
@@ -66,7 +67,8 @@ pub fn run(args: &Train, context: &Context) -> Result<()> {
         println!(
             "{}",
             serde_json::to_string_pretty(&json!({
-                "model": out, "seconds": seconds, "held_out": card.held_out,
+                "model": out, "seconds": seconds, "fit_seconds": trained.fit_seconds,
+                "held_out": card.held_out,
                 "training": card.training, "decision": decision, "remarks": trained.remarks,
             }))?
         );

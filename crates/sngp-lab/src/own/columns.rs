@@ -282,11 +282,12 @@ fn learn_number(name: &str, numbers: &[f64]) -> Result<Encoding, String> {
     Ok(Encoding::Number { mean, scale, least: None })
 }
 
-/// Whole numbers that go up by one, under a name that says so.
+/// Whole numbers that only go up, under a name that says so.
 fn is_row_number(name: &str, numbers: &[f64]) -> bool {
-    let named =
-        ["id", "index", "row", "no", "unnamed: 0"].contains(&name.trim().to_lowercase().as_str());
-    named && numbers.len() > 2 && numbers.windows(2).all(|pair| pair[1] == pair[0] + 1.0)
+    const NAMES: [&str; 5] = ["id", "index", "row", "no", "unnamed: 0"];
+    let upwards = |pair: &[f64]| pair[1] > pair[0] && pair[1].fract() == 0.0;
+    let named = NAMES.contains(&name.trim().to_lowercase().as_str());
+    named && numbers.len() > 2 && numbers.windows(2).all(upwards)
 }
 
 /// Mean, standard deviation and skewness.

@@ -1,6 +1,7 @@
 //! Sentences through a pretrained encoder.
 
 use std::path::Path;
+use std::time::Instant;
 
 use ndarray::Array2;
 use sngp::Result;
@@ -13,7 +14,8 @@ use sngp::train::{Decay, Schedule};
 use super::model::Fitted;
 use super::recipe::Prepared;
 use super::train::{
-    Learning, Parts, TrainOptions, config_of_embeddings, fit_options, is_direct, rescaled, sample,
+    Fit, Learning, Parts, TrainOptions, config_of_embeddings, fit_options, is_direct, rescaled,
+    sample,
 };
 
 /// Fits an output layer to the vectors of an encoder, and the encoder too where that is wanted.
@@ -22,20 +24,24 @@ pub(super) fn fit(
     parts: &Parts,
     learning: &Learning,
     options: &TrainOptions<'_>,
-) -> Result<(Fitted, String)> {
-    let encoder = PretrainedEncoder::read(folder, &EncoderOptions::default(), options.device)?;
+) -> Result<Fit> {
+    let max_tokens = options.max_tokens.min(PretrainedEncoder::longest(folder)?);
+    let settings = EncoderOptions { max_tokens, ..Default::default() };
+    let encoder = PretrainedEncoder::read(folder, &settings, options.device)?;
     let (train, held_out) = (texts(&parts.train)?, texts(&parts.held_out)?);
     let vectors = encoder.embed(&encoder.sentences(train)?, options.device);
     let sample = sample(vectors.nrows(), |rows| vectors.select(ndarray::Axis(0), rows));
     let config = config_of_embeddings(options, &sample);
-    let (model, fit) = match options.fine_tune {
+    let started = Instant::now();
+    let (model, words) = match options.fine_tune {
         true => fine_tuned(&encoder, &vectors, train, config, learning, options)?,
         false => frozen(&encoder, &vectors, config, learning, options)?,
     };
+    let seconds = started.elapsed().as_secs_f64();
     let model = TextModel::new(model, encoder.tokenizer.clone())?;
     let prediction = model.predict(held_out)?;
     let model = model.change(|model| rescaled(model, &prediction, learning))?;
-    Ok((Fitted::Text(Box::new(model)), fit))
+    Ok(Fit { fitted: Fitted::Text(Box::new(model)), words, seconds })
 }
 
 fn texts(prepared: &Prepared) -> Result<&[String]> {

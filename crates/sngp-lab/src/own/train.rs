@@ -1,6 +1,7 @@
 //! From examples to a model.
 
 use std::path::PathBuf;
+use std::time::Instant;
 
 use burn::tensor::{Device, Tensor};
 use ndarray::{Array2, ArrayView2, Axis};
@@ -69,6 +70,8 @@ pub struct TrainOptions<'a> {
     pub encoder: Option<PathBuf>,
     /// Whether the encoder is trained too.
     pub fine_tune: bool,
+    /// Where texts are cut for an encoder.
+    pub max_tokens: usize,
     /// Height and width that images are resized to.
     pub image_size: usize,
     /// Determines everything random.
@@ -87,6 +90,15 @@ pub struct Trained {
     pub model: OwnModel,
     /// Remarks about the data, for the user.
     pub remarks: Vec<String>,
+    /// Seconds of fit and posterior, without reading, preparing and calibrating.
+    pub fit_seconds: f64,
+}
+
+/// A fitted network, how it was fitted in words, and the seconds of fit and posterior.
+pub(super) struct Fit {
+    pub fitted: Fitted,
+    pub words: String,
+    pub seconds: f64,
 }
 
 /// What is learned from and what is held out.
@@ -134,7 +146,7 @@ pub fn train(
     let held_rows: Vec<usize> =
         validation.map_or(split.held_out.clone(), |set| (0..set.rows()).collect());
     let held_out = prepare(&recipe, validation.unwrap_or(data), &held_rows)?;
-    let (fitted, fit) = match (&recipe, &data.body, &options.encoder) {
+    let Fit { fitted, words, seconds } = match (&recipe, &data.body, &options.encoder) {
         (Recipe::Vectors { .. }, Body::Vectors { matrix, .. }, _) => {
             let inputs = MappedVectors { matrix: matrix.clone(), rows: split.train.clone() };
             let sample = sample(split.train.len(), |rows| {
@@ -172,12 +184,12 @@ pub fn train(
         recipe,
         label: options.label.clone(),
         task: Task::Classification { least_evidence: f64::NEG_INFINITY },
-        training: Training { file: data.file.clone(), rows: split.train.len(), fit },
+        training: Training { file: data.file.clone(), rows: split.train.len(), fit: words },
         held_out: HeldOut { rows: held_rows.len(), metrics: Vec::new(), weakest: Vec::new() },
     };
     let mut model = OwnModel::new(card, fitted);
     finish(&mut model, &held_out, &learning)?;
-    Ok(Trained { model, remarks })
+    Ok(Trained { model, remarks, fit_seconds: seconds })
 }
 
 fn labels(set: &Dataset) -> Result<&[String]> {
@@ -494,7 +506,7 @@ fn fit_vectors(
     held_out: &Prepared,
     learning: &Learning,
     options: &TrainOptions<'_>,
-) -> Result<(Fitted, String)> {
+) -> Result<Fit> {
     let width = sample.ncols();
     let (table, embedded) =
         (matches!(recipe, Recipe::Table(_)), matches!(recipe, Recipe::Vectors { .. }));
@@ -511,22 +523,26 @@ fn fit_vectors(
     }
     let data = Labelled::new(inputs, learning.train.clone())?;
     if is_direct(options, table) {
+        let started = Instant::now();
         let estimator = Estimator::<Identity>::new(config, IdentityConfig { width });
         let (model, convergence) = estimator.fit_output(&data, fit_options(options, learning))?;
-        let fit = format!(
+        let seconds = started.elapsed().as_secs_f64();
+        let words = format!(
             "output layer solved in {} iterations{}",
             convergence.iterations,
             if convergence.converged { "" } else { ", not converged" }
         );
-        return Ok((calibrated(model, held_out, learning)?, fit));
+        return Ok(Fit { fitted: calibrated(model, held_out, learning)?, words, seconds });
     }
+    let started = Instant::now();
     let backbone = ResFfnConfig { inputs: width, width: 128, depth: 4, ..Default::default() };
     config.training.learning_rate = 1e-3;
     config.training.batch_size = 64;
     let model =
         Estimator::<ResFfn>::new(config, backbone).fit(&data, fit_options(options, learning))?;
-    let fit = format!("residual network, {} epochs", options.epochs);
-    Ok((calibrated(model, held_out, learning)?, fit))
+    let seconds = started.elapsed().as_secs_f64();
+    let words = format!("residual network, {} epochs", options.epochs);
+    Ok(Fit { fitted: calibrated(model, held_out, learning)?, words, seconds })
 }
 
 fn fit_images(
@@ -535,17 +551,19 @@ fn fit_images(
     held_out: &Prepared,
     learning: &Learning,
     options: &TrainOptions<'_>,
-) -> Result<(Fitted, String)> {
+) -> Result<Fit> {
     let size = recipe.size;
     let mut config = config(options, options.length_scale.unwrap_or(1.0));
     config.training.learning_rate = 1e-3;
     config.training.batch_size = 32;
+    let started = Instant::now();
     let backbone = WideResNetConfig { depth: 10, widen: 1, dropout: 0.1, image: [3, size, size] };
     let data = Labelled::new(ImageRows { pixels, size }, learning.train.clone())?;
     let model = Estimator::<WideResNet>::new(config, backbone)
         .fit(&data, fit_options(options, learning))?;
-    let fit = format!("wide residual network 10-1, {} epochs", options.epochs);
-    Ok((calibrated(model, held_out, learning)?, fit))
+    let seconds = started.elapsed().as_secs_f64();
+    let words = format!("wide residual network 10-1, {} epochs", options.epochs);
+    Ok(Fit { fitted: calibrated(model, held_out, learning)?, words, seconds })
 }
 
 /// The model with scale and mean-field factor chosen on held-out rows.

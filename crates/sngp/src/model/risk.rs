@@ -211,7 +211,7 @@ mod tests {
 
     #[test]
     fn the_promise_is_kept_and_little_coverage_lost() {
-        let (max_error, trials) = (0.05, 400);
+        let (max_error, trials) = (0.05f64, 400);
         let best = (6.0 * max_error).sqrt();
         let mut violated = 0;
         let mut coverage = 0.0;

@@ -3,6 +3,7 @@
 mod bad_data;
 mod both_paths;
 mod common;
+mod convex;
 mod dropout_sampling;
 mod golden_duq;
 mod golden_exact_gp;

@@ -1,6 +1,7 @@
 //! Raw rows of somebody's own data: in and out as tables, in pieces, in order.
 
 use std::path::{Path, PathBuf};
+use std::time::Instant;
 
 use anyhow::{Result, bail};
 use sngp::predict::{Prediction, Predictive};
@@ -141,6 +142,7 @@ fn whole(
     answers: &Answers,
 ) -> Result<()> {
     let set = Dataset::read(place, None, false)?;
+    let started = Instant::now();
     if let Body::Rows { names, rows } = &set.body {
         let located = model.card.recipe.locate(names, set.folder.clone());
         let located = located.map_err(|bad| anyhow::anyhow!("{}: {}", bad.column, bad.reason))?;
@@ -163,7 +165,12 @@ fn whole(
         });
         writer.write(&numbered.collect::<Vec<_>>())?;
     }
-    Ok(writer.finish()?)
+    writer.finish()?;
+    let (rows, seconds) = (set.rows(), started.elapsed().as_secs_f64());
+    context
+        .progress
+        .say(&format!("{rows} rows in {seconds:.1} s, {:.0} a second", rows as f64 / seconds));
+    Ok(())
 }
 
 fn writer(

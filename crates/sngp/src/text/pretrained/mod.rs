@@ -80,6 +80,14 @@ impl Default for EncoderOptions {
 }
 
 impl PretrainedEncoder {
+    /// The most tokens the encoder of a folder takes; its weights are not read.
+    pub fn longest(folder: impl AsRef<Path>) -> Result<usize> {
+        let path = folder.as_ref().join(CONFIG);
+        let published: PublishedConfig = read_json(&path)?;
+        let (encoder, _) = published.encoder().map_err(|reason| Error::corrupt(&path, reason))?;
+        Ok(encoder.longest())
+    }
+
     /// Reads a folder.
     pub fn read(
         folder: impl AsRef<Path>,
