@@ -112,7 +112,7 @@ fn a_table_becomes_a_model_that_abstains() {
     assert!(said.contains("it abstains when dempster_shafer is above"), "{said}");
     assert!(remarks.contains("taken as a table"), "{remarks}");
     assert!(remarks.contains("column `id` is not used: it looks like a row number"), "{remarks}");
-    assert!(remarks.contains("column `width`:"), "{remarks}");
+    assert!(remarks.contains("missing in 1 columns, most in `width`"), "{remarks}");
 
     // Raw rows, columns in another order, one more column; the order is kept.
     desk.write(

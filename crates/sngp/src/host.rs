@@ -10,9 +10,7 @@ pub(crate) fn vector<const D: usize>(tensor: Tensor<D>) -> Vec<f64> {
 
 /// A matrix on the host.
 pub(crate) fn matrix(tensor: Tensor<2>) -> Array2<f64> {
-    let [rows, columns] = tensor.dims();
-    let values = vector(tensor);
-    Array2::from_shape_fn((rows, columns), |(i, j)| values[i * columns + j])
+    matrix_f32(tensor).mapv(f64::from)
 }
 
 /// A matrix on the host in the device's own precision.

@@ -87,13 +87,15 @@ pub struct Train {
     /// Random features of the Gaussian process
     #[arg(long, value_name = "N", default_value_t = 1024, value_parser = at_least_one)]
     pub features: usize,
-    /// Length scale of the kernel [default: half the median squared distance between rows]
+    /// Length scale of the kernel [default: half the median squared distance between rows, or what
+    /// --tune finds]
     #[arg(long, value_name = "L")]
     pub length_scale: Option<f64>,
     /// Strength of the prior on the output weights, for classification
     #[arg(long, value_name = "X", default_value_t = 0.02)]
     pub l2: f64,
-    /// Try several length scales and priors and keep what is best on the held-out rows
+    /// Try several length scales and priors and keep what is best on the held-out rows; tables of
+    /// up to 5,000 rows are treated so unless --length-scale is given
     #[arg(long)]
     pub tune: bool,
     /// Epochs, where a network is trained [default: 4 with --fine-tune, otherwise 40]

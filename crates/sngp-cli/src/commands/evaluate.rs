@@ -7,7 +7,7 @@ use sngp::Error;
 use sngp::files::write_whole;
 use sngp_lab::evidence::{Evidence, Set, check, html, plots};
 use sngp_lab::figure::Figure;
-use sngp_lab::own::{Dataset, Evaluation, OwnModel, Place, evaluate};
+use sngp_lab::own::{Dataset, Evaluation, OwnModel, Place, Task, evaluate};
 
 use super::train::beside;
 use crate::args::Evaluate;
@@ -23,6 +23,11 @@ pub fn run(args: &Evaluate, context: &Context) -> Result<()> {
     let foreign = out.exists() && !out.join(REPORT).is_file();
     if foreign && fs::read_dir(&out).map_or(true, |mut entries| entries.next().is_some()) {
         return Err(Error::NotOurs(out).into());
+    }
+    if let (Task::Regression { .. }, true) =
+        (&model.card.task, args.ood.is_some() || args.shift.is_some())
+    {
+        bail!("--ood and --shift are for classes; a model of numbers is measured on --data");
     }
     let label = args.label.as_deref().unwrap_or(&model.card.label);
     let read = |file: &String, labels| Dataset::read(&Place::parse(file), Some(label), labels);

@@ -22,6 +22,9 @@ pub fn run(args: &Train, context: &Context) -> Result<()> {
     refuse_foreign(&out)?;
     let data = Dataset::read(&place, Some(&args.label), true)?;
     let (kind, reason) = kind(args, &data)?;
+    if let (Some(_), false) = (&args.encoder, matches!(kind, Kind::Text(_))) {
+        bail!("--encoder is for text; which column holds it? --text COLUMN says it");
+    }
     context.progress.say(&format!("{}: {} rows; {}", data.file, data.rows(), told(&kind, &reason)));
     let validation = args
         .validation
@@ -48,7 +51,7 @@ pub fn run(args: &Train, context: &Context) -> Result<()> {
         interrupter: context.interrupter.clone(),
         observe: &observe,
     };
-    let mut trained = match args.tune {
+    let mut trained = match args.tune || options.should_tune(data.rows()) {
         true => tune(&data, validation.as_ref(), &options, |trial| {
             let Trial { length_scale, l2, loss } = trial;
             let line = format!("length scale {length_scale:.4}, l2 {l2}: held-out loss {loss:.4}");
@@ -97,6 +100,7 @@ fn refuse_foreign(out: &Path) -> Result<()> {
 fn kind(args: &Train, data: &Dataset) -> Result<(Kind, String)> {
     let (guessed, reason) = guess(data, &args.label);
     let told = || "as told".to_string();
+    let reason = format!("{reason}; --kind says otherwise");
     Ok(match (args.kind, &args.text, &args.vectors) {
         (_, _, Some(column)) => (Kind::Vectors(column.clone()), told()),
         (None | Some(KindName::Text), Some(column), None) => (Kind::Text(column.clone()), told()),
@@ -125,7 +129,7 @@ fn told(kind: &Kind, reason: &str) -> String {
         Kind::Vectors(column) => format!("taken as vectors in `{column}`"),
         Kind::Images(column) => format!("taken as images in `{column}`"),
     };
-    format!("{what} ({reason}; --kind says otherwise)")
+    format!("{what} ({reason})")
 }
 
 fn summary(model: &OwnModel, out: &Path, seconds: f64) {

@@ -16,7 +16,7 @@ use super::card::{CARD, Card};
 use super::recipe::Prepared;
 
 /// Rows of vectors that go through the network together.
-const BATCH: usize = 4096;
+const BATCH: usize = 2048;
 
 /// A model with everything it needs to take raw rows.
 pub struct OwnModel {

@@ -21,7 +21,7 @@ use sngp::train::{Interrupter, Observer};
 use sngp::{Error, Result};
 
 use super::card::{Card, HeldOut, Task, Training};
-use super::columns::{BadCell, TableRecipe};
+use super::columns::{BadCell, Column, TableRecipe};
 use super::dataset::{Body, Dataset};
 use super::encoder;
 use super::guess::Kind;
@@ -114,6 +114,16 @@ pub(super) struct Learning {
     pub held_out: Targets,
     /// Mean and deviation of numbers.
     pub units: (f64, f64),
+}
+
+impl TrainOptions<'_> {
+    /// Whether several length scales are worth trying unasked: on tables columns differ in what
+    /// they say, the usual one is often too short, and a fit takes no time.
+    pub fn should_tune(&self, rows: usize) -> bool {
+        const QUICK: usize = 5000;
+        let open = self.kind == Kind::Table && self.length_scale.is_none();
+        open && rows <= QUICK && is_direct(self, true)
+    }
 }
 
 /// Trains a model. Without a validation set, a share of the examples is held out.
@@ -337,10 +347,7 @@ fn learn_recipe(
             for ignored in &table.ignored {
                 remarks.push(format!("column `{}` is not used: {}", ignored.name, ignored.reason));
             }
-            for column in table.columns.iter().filter(|column| column.missing > 0) {
-                let (name, missing) = (&column.name, column.missing);
-                remarks.push(format!("column `{name}`: {missing} of {} missing", train.len()));
-            }
+            remarks.extend(missing_remark(&table, train.len()));
             if table.columns.is_empty() {
                 return Err(Error::Data(format!("{}: no column can be used", data.file)));
             }
@@ -375,6 +382,16 @@ fn learn_recipe(
                 .map_err(|bad| in_file(data, &bad))
         }
     }
+}
+
+/// How many values are missing, and where most.
+fn missing_remark(table: &TableRecipe, rows: usize) -> Option<String> {
+    let most = table.columns.iter().max_by_key(|column| column.missing)?;
+    let columns = table.columns.iter().filter(|column| column.missing > 0).count();
+    (columns > 0).then(|| {
+        let Column { name, missing, .. } = most;
+        format!("values are missing in {columns} columns, most in `{name}`: {missing} of {rows}")
+    })
 }
 
 fn in_file(data: &Dataset, bad: &BadCell) -> Error {
@@ -634,11 +651,11 @@ fn finish(model: &mut OwnModel, held_out: &Prepared, learning: &Learning) -> Res
                 Task::Regression { mean: mean_value, scale, interval, coverage: COVERAGE };
         }
     }
-    // With very few held-out examples no rule can be promised; the model then never abstains.
-    if let Some(uncertainty) = uncertainty
-        && let Ok(decision) = Decision::turning_away_at_most(ABSTAIN, score, &uncertainty)
-    {
-        model.set_decision(decision)?;
+    if let Some(uncertainty) = uncertainty {
+        // So few held-out examples allow no smaller share.
+        let least = 1.0 / (uncertainty.len() + 1) as f64;
+        let share = if ABSTAIN > least { ABSTAIN } else { (1.5 * least).min(0.5) };
+        model.set_decision(Decision::turning_away_at_most(share, score, &uncertainty)?)?;
     }
     Ok(())
 }

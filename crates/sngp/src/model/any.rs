@@ -17,7 +17,7 @@ use crate::predict::{Integration, Prediction};
 use crate::{Error, Pass, Result, host};
 
 /// A model with any backbone of the registry.
-pub trait AnyModel: Send {
+pub trait AnyModel: Send + Sync {
     /// Examines the model.
     fn inspect(&self) -> Result<Inspection>;
 

@@ -5,7 +5,7 @@ use rand::RngExt;
 use rand_distr::StandardNormal;
 use serde::{Deserialize, Serialize};
 
-use super::softmax_row;
+use super::softmax_in_place;
 use crate::seed::{Purpose, stream};
 use crate::{Error, Result};
 
@@ -132,14 +132,23 @@ pub(crate) fn adjusted_logits(
     variance: ArrayView2<'_, f64>,
     factor: f64,
 ) -> Array2<f64> {
-    Array2::from_shape_fn(logits.raw_dim(), |(i, k)| {
-        logits[[i, k]] / (1.0 + factor * variance[[i, k.min(variance.ncols() - 1)]]).sqrt()
-    })
+    let mut adjusted = logits.to_owned();
+    let rows = adjusted.axis_iter_mut(Axis(0)).zip(variance.axis_iter(Axis(0)));
+    for (mut row, variance) in rows {
+        let scale = |variance: f64| (1.0 + factor * variance).sqrt();
+        match variance.len() {
+            1 => row /= scale(variance[0]),
+            _ => row.zip_mut_with(&variance, |logit, &variance| *logit /= scale(variance)),
+        }
+    }
+    adjusted
 }
 
 fn softmax(logits: ArrayView2<'_, f64>) -> Array2<f64> {
-    let rows =
-        logits.axis_iter(Axis(0)).flat_map(|row| softmax_row(row.iter().copied()).into_iter());
-    let values: Vec<f64> = rows.collect();
-    Array2::from_shape_fn(logits.raw_dim(), |(i, k)| values[i * logits.ncols() + k])
+    let mut probabilities = logits.to_owned();
+    for mut row in probabilities.axis_iter_mut(Axis(0)) {
+        let row = row.as_slice_mut().expect("a row of an owned array lies in one piece");
+        softmax_in_place(row);
+    }
+    probabilities
 }

@@ -21,11 +21,18 @@ pub(crate) fn sigmoid(x: f64) -> f64 {
 }
 
 /// The softmax of one row, shifted by its maximum.
-pub(crate) fn softmax_row(logits: impl Iterator<Item = f64> + Clone) -> Vec<f64> {
-    let most = logits.clone().fold(f64::NEG_INFINITY, f64::max);
-    let exps: Vec<f64> = logits.map(|logit| (logit - most).exp()).collect();
-    let sum: f64 = exps.iter().sum();
-    exps.into_iter().map(|e| e / sum).collect()
+pub(crate) fn softmax_row(logits: impl Iterator<Item = f64>) -> Vec<f64> {
+    let mut row: Vec<f64> = logits.collect();
+    softmax_in_place(&mut row);
+    row
+}
+
+/// The same where the logits are.
+pub(crate) fn softmax_in_place(row: &mut [f64]) {
+    let most = row.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    row.iter_mut().for_each(|logit| *logit = (*logit - most).exp());
+    let sum: f64 = row.iter().sum();
+    row.iter_mut().for_each(|exp| *exp /= sum);
 }
 
 /// `ln sum_k exp(logit_k)`, shifted by its maximum.

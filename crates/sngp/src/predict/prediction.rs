@@ -135,7 +135,10 @@ impl Prediction {
     }
 
     /// Puts the rows of batches one after the other.
-    pub fn concatenate(parts: Vec<Self>) -> Result<Self> {
+    pub fn concatenate(mut parts: Vec<Self>) -> Result<Self> {
+        if parts.len() == 1 {
+            return Ok(parts.swap_remove(0));
+        }
         let rows = |arrays: Vec<ArrayView2<'_, f64>>| {
             concatenate(Axis(0), &arrays).map_err(|e| Error::Data(e.to_string()))
         };

@@ -7,7 +7,7 @@ use anyhow::{Result, bail};
 use sngp::predict::{Prediction, Predictive};
 use sngp::score::Score;
 use sngp_lab::own::{Body, Recipe};
-use sngp_lab::own::{Dataset, Located, OwnModel, Place, Prepared, Task, evidence, is_arrays};
+use sngp_lab::own::{Dataset, Located, OwnModel, Place, Task, evidence, is_arrays};
 use sngp_lab::records::{Cell, Format, Records, Row, Writer};
 
 use crate::args::Predict;
@@ -15,6 +15,8 @@ use crate::context::Context;
 
 /// Rows predicted together; memory does not grow with the file.
 const CHUNK: usize = 8192;
+/// Rows of arrays, which need no parsing, predicted together.
+const PIECE: usize = 2048;
 
 /// Columns that are added to those of the input.
 const CLASSES: [&str; 5] = ["predicted", "probability", "uncertainty", "decision", "reason"];
@@ -155,16 +157,29 @@ fn whole(
     }
     let names = ["row".to_string()];
     let mut writer = writer(args, context, &names, answers)?;
-    for start in (0..set.rows()).step_by(CHUNK) {
-        context.check_interrupted()?;
-        let rows: Vec<usize> = (start..set.rows().min(start + CHUNK)).collect();
-        let prepared: Prepared = sngp_lab::own::prepare(&model.card.recipe, &set, &rows)?;
-        let found = answers.of(&model.predict(&prepared)?)?;
-        let numbered = found.into_iter().zip(rows).map(|(answer, row)| {
-            std::iter::once(Cell::Number((row + 1) as f64)).chain(answer).collect()
+    let mut predicted: Option<(usize, Prediction)> = None;
+    let mut write = |(start, prediction): (usize, Prediction)| -> Result<()> {
+        let numbered = answers.of(&prediction)?.into_iter().enumerate().map(|(index, answer)| {
+            std::iter::once(Cell::Number((start + index + 1) as f64)).chain(answer).collect()
         });
-        writer.write(&numbered.collect::<Vec<_>>())?;
+        Ok(writer.write(&numbered.collect::<Vec<_>>())?)
+    };
+    for start in (0..set.rows()).step_by(PIECE) {
+        context.check_interrupted()?;
+        let rows: Vec<usize> = (start..set.rows().min(start + PIECE)).collect();
+        // The answers of one piece are written while the next one is predicted.
+        let done = predicted.take();
+        let (next, written) = rayon::join(
+            || -> Result<Prediction> {
+                let prepared = sngp_lab::own::prepare(&model.card.recipe, &set, &rows)?;
+                Ok(model.predict(&prepared)?)
+            },
+            || done.map_or(Ok(()), &mut write),
+        );
+        written?;
+        predicted = Some((start, next?));
     }
+    predicted.map_or(Ok(()), &mut write)?;
     writer.finish()?;
     let (rows, seconds) = (set.rows(), started.elapsed().as_secs_f64());
     context
