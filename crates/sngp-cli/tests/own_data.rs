@@ -284,7 +284,7 @@ fn texts_need_no_download() {
 fn vectors_come_as_arrays_and_lists() {
     let desk = Desk::new();
     let vector = |i: usize| {
-        let turn = if i % 2 == 0 { 1.0 } else { -1.0 };
+        let turn = if i.is_multiple_of(2) { 1.0 } else { -1.0 };
         vec![turn + (i * 7 % 5) as f32 / 10.0, 1.0, turn * 0.5, (i * 3 % 4) as f32 / 9.0]
     };
     let rows: Vec<Vec<f32>> = (0..60).map(vector).collect();

@@ -11,12 +11,11 @@ use sngp::model::{Estimator, FitOptions, Model, ModelConfig};
 use sngp::text::{EncoderOptions, PretrainedEncoder, TextModel};
 use sngp::train::{Decay, Schedule};
 
+use super::fit::{Fit, config_of_embeddings, fit_options, is_direct, rescaled, sample};
+use super::labels::Learning;
 use super::model::Fitted;
 use super::recipe::Prepared;
-use super::train::{
-    Fit, Learning, Parts, TrainOptions, config_of_embeddings, fit_options, is_direct, rescaled,
-    sample,
-};
+use super::train::{Parts, TrainOptions};
 
 /// Fits an output layer to the vectors of an encoder, and the encoder too where that is wanted.
 pub(super) fn fit(

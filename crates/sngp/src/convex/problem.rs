@@ -247,7 +247,8 @@ impl<B: Backbone> Objective<'_, B> {
             loop {
                 tried = (tried.0 * factor, self.evaluate(&at(tried.0 * factor))?.0);
                 // Not a number is no improvement either.
-                if !(tried.1 < best.1) || tried.0 < 1e-3 {
+                let better = tried.1 < best.1;
+                if !better || tried.0 < 1e-3 {
                     break;
                 }
                 best = tried;
