@@ -10,6 +10,9 @@ use crate::{Error, Result};
 
 /// One example in so many only helps to choose what is tested.
 const PILOT: usize = 10;
+/// A start that fails ends the search, so it is taken at a smaller coverage than the one that
+/// should pass most easily: this share of it.
+const CAUTION: f64 = 0.6;
 /// Fewer held-out examples than this show nothing.
 const FEWEST: usize = 20;
 
@@ -70,8 +73,8 @@ impl Decision {
         order.shuffle(&mut stream(0, Purpose::Shuffle, held_out.len() as u64));
         let (pilot, test) = order.split_at(held_out.len() / PILOT);
         let (pilot, test) = (Curve::new(pilot), Curve::new(test));
-        let proposals = pilot.proposals(max_error, test.total());
         let level = 1.0 - confidence;
+        let proposals = pilot.proposals(max_error, level, test.total());
         let passed = proposals.iter().take_while(|&&threshold| {
             let (accepted, errors) = test.at(threshold);
             chance_of_so_few(errors, accepted, max_error) <= level
@@ -162,9 +165,9 @@ impl Curve {
         (accepted, accepted.checked_sub(1).map_or(0, |last| self.errors[last]))
     }
 
-    /// Thresholds in the order of their test on `rows` other examples: the one that should pass
-    /// most easily first, then ever larger ones.
-    fn proposals(&self, max_error: f64, rows: usize) -> Vec<f64> {
+    /// Thresholds in the order of their test on `rows` other examples: one that should pass first,
+    /// then ever larger ones.
+    fn proposals(&self, max_error: f64, level: f64, rows: usize) -> Vec<f64> {
         let mut thresholds = self.uncertainties.clone();
         thresholds.dedup();
         let share = rows as f64 / self.total() as f64;
@@ -176,7 +179,10 @@ impl Curve {
         };
         let chances: Vec<f64> = thresholds.iter().map(expected_chance).collect();
         let easiest = (0..chances.len()).min_by(|&a, &b| chances[a].total_cmp(&chances[b]));
-        thresholds.split_off(easiest.unwrap_or(0))
+        let easiest = easiest.unwrap_or(0);
+        let cautious = (CAUTION * easiest as f64) as usize;
+        let start = (cautious..easiest).find(|&index| chances[index] <= level);
+        thresholds.split_off(start.unwrap_or(easiest))
     }
 }
 
@@ -218,13 +224,17 @@ mod tests {
         for seed in 0..trials {
             let held_out = draw(seed, 2000);
             let score = Score::from(Variance {});
-            let rule = Decision::with_error_at_most(max_error, 0.9, score, &held_out).unwrap();
-            violated += usize::from(rule.threshold.powi(2) / 6.0 > max_error);
-            coverage += rule.threshold / trials as f64;
+            // A rule that is not found breaks no promise, and accepts nothing.
+            let rule = Decision::with_error_at_most(max_error, 0.9, score, &held_out);
+            let threshold = rule.map_or(0.0, |rule| rule.threshold);
+            violated += usize::from(threshold.powi(2) / 6.0 > max_error);
+            coverage += threshold / trials as f64;
         }
         // 10 % are promised; 3 standard errors of 400 trials are 4.5 %.
         assert!(violated as f64 / trials as f64 <= 0.145, "{violated} of {trials}");
-        assert!(best - coverage < 0.06, "{coverage} of {best}");
+        // With 900 accepted ones the test itself needs the error 1.3 standard deviations below the
+        // limit, which is at a coverage of 0.49.
+        assert!(best - coverage < 0.08, "{coverage} of {best}");
     }
 
     #[test]
