@@ -180,8 +180,14 @@ impl Curve {
         let chances: Vec<f64> = thresholds.iter().map(expected_chance).collect();
         let easiest = (0..chances.len()).min_by(|&a, &b| chances[a].total_cmp(&chances[b]));
         let easiest = easiest.unwrap_or(0);
+        // The smaller coverage has to be large enough to pass even with a few errors.
+        let passable = |index: usize| {
+            let (accepted, _) = self.at(thresholds[index]);
+            let accepted = (accepted as f64 * share).round() as usize;
+            chance_of_so_few(0, accepted, max_error) <= 0.1 * level
+        };
         let cautious = (CAUTION * easiest as f64) as usize;
-        let start = (cautious..easiest).find(|&index| chances[index] <= level);
+        let start = (cautious..easiest).find(|&index| passable(index));
         thresholds.split_off(start.unwrap_or(easiest))
     }
 }
