@@ -1,6 +1,8 @@
 //! Running the binary.
 #![allow(dead_code)] // Each test file uses its own part.
 
+pub mod desk;
+
 use std::path::PathBuf;
 use std::process::{Command, Output};
 

@@ -143,18 +143,34 @@ fn class_metrics(
         let labels: Vec<usize> = rows.iter().map(|&row| labels[row]).collect();
         metrics.iter().map(|metric| metric.evaluate(probabilities.view(), &labels)).collect()
     });
-    for ((metric, value), interval) in metrics.iter().zip(values).zip(measured) {
+    let told = metrics.iter().map(|metric| {
+        (metric.name().to_string(), metric.summary(), Some(metric.higher_is_better()))
+    });
+    push(evidence, set, told, values, measured);
+    Ok(())
+}
+
+/// Adds metrics, told as name, summary and whether higher is better, with their intervals.
+fn push(
+    evidence: &mut Evidence,
+    set: Set,
+    told: impl IntoIterator<Item = (String, &'static str, Option<bool>)>,
+    values: Vec<f64>,
+    measured: Vec<Option<super::intervals::Interval>>,
+) {
+    for (((name, summary, higher_is_better), value), interval) in
+        told.into_iter().zip(values).zip(measured)
+    {
         evidence.metrics.push(MetricRow {
             set,
-            name: metric.name().to_string(),
-            summary: metric.summary().to_string(),
-            higher_is_better: Some(metric.higher_is_better()),
+            name,
+            summary: summary.to_string(),
+            higher_is_better,
             value,
             low: interval.map(|interval| interval.low),
             high: interval.map(|interval| interval.high),
         });
     }
-    Ok(())
 }
 
 fn regression_metrics(
@@ -191,17 +207,8 @@ fn regression_metrics(
         ("interval_width", "mean width of the interval", Some(false)),
     ];
     let measured = intervals(truth.len(), &values, measure);
-    for (((name, summary, better), value), interval) in told.into_iter().zip(values).zip(measured) {
-        evidence.metrics.push(MetricRow {
-            set: Set::Test,
-            name: name.to_string(),
-            summary: summary.to_string(),
-            higher_is_better: better,
-            value,
-            low: interval.map(|interval| interval.low),
-            high: interval.map(|interval| interval.high),
-        });
-    }
+    let told = told.map(|(name, summary, better)| (name.to_string(), summary, better));
+    push(evidence, Set::Test, told, values, measured);
     Ok(())
 }
 
@@ -232,17 +239,10 @@ fn detected(evidence: &mut Evidence, by: &str, inside: &[f64], outside: &[f64]) 
         let strange: Vec<bool> = rows.iter().map(|&row| strange[row]).collect();
         metrics.iter().map(|metric| metric.evaluate(&scores, &strange)).collect()
     });
-    for ((metric, value), interval) in metrics.iter().zip(values).zip(measured) {
-        evidence.metrics.push(MetricRow {
-            set: Set::Ood,
-            name: format!("{} by {by}", metric.name()),
-            summary: metric.summary().to_string(),
-            higher_is_better: Some(metric.higher_is_better()),
-            value,
-            low: interval.map(|interval| interval.low),
-            high: interval.map(|interval| interval.high),
-        });
-    }
+    let told = metrics.iter().map(|metric| {
+        (format!("{} by {by}", metric.name()), metric.summary(), Some(metric.higher_is_better()))
+    });
+    push(evidence, Set::Ood, told, values, measured);
     Ok(())
 }
 
@@ -254,16 +254,15 @@ fn compare(
     test: &Prepared,
     ood: &Prepared,
 ) -> Result<()> {
-    let labels = reference.labels.as_deref().unwrap_or_default();
-    let names = model.any().labels();
-    let classes = class_indices(labels, names, &reference.file)?;
+    let classes = classes(model, reference)?;
     let hidden = |inputs: &Prepared| -> Result<Array2<f32>> {
         let vectors = model.hidden(inputs)?;
         // The same vectors as the model's own features see.
         let features = &model.any().config().gaussian_process.features;
         Ok(if features.layer_norm { normalized(&vectors) } else { vectors })
     };
-    let detectors = Detectors::fit(hidden(&all(model, reference)?)?, &classes, names.len())?;
+    let detectors =
+        Detectors::fit(hidden(&all(model, reference)?)?, &classes, model.any().labels().len())?;
     let (inside, outside) = (hidden(test)?, hidden(ood)?);
     for detector in Detector::ALL {
         let inside = detectors.distances(detector, inside.view());

@@ -29,5 +29,6 @@ pub use arrays::{ArrayInfo, Arrays, DEFAULT_INFLATED_BYTES, Matrix};
 pub use cell::{Cell, Chunk, Row};
 pub use error::{RecordsError, Result};
 pub use format::Format;
+pub(crate) use parquet::first_invalid_row;
 pub use source::Records;
 pub use write::Writer;

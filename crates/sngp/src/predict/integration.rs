@@ -145,10 +145,25 @@ pub(crate) fn adjusted_logits(
 }
 
 fn softmax(logits: ArrayView2<'_, f64>) -> Array2<f64> {
-    let mut probabilities = logits.to_owned();
+    // A copy keeps the layout of what it is copied from, and that may be any.
+    let mut probabilities = logits.as_standard_layout().into_owned();
     for mut row in probabilities.axis_iter_mut(Axis(0)) {
-        let row = row.as_slice_mut().expect("a row of an owned array lies in one piece");
+        let row = row.as_slice_mut().expect("a row in standard layout lies in one piece");
         softmax_in_place(row);
     }
     probabilities
+}
+
+#[cfg(test)]
+mod tests {
+    use ndarray::array;
+
+    use super::*;
+
+    #[test]
+    fn logits_may_lie_in_any_order() {
+        let logits = array![[1.0, 2.0, 3.0], [0.0, -1.0, 4.0]];
+        let columns = logits.t().as_standard_layout().into_owned();
+        assert_eq!(softmax(columns.t()), softmax(logits.view()));
+    }
 }

@@ -1,4 +1,3 @@
-use std::env;
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -6,6 +5,8 @@ use std::path::{Path, PathBuf};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use tempfile::TempDir;
+
+pub(crate) use crate::dataset::text::testing::real_data;
 
 /// A folder with files of its own, removed on drop.
 pub(crate) struct Scratch {
@@ -56,15 +57,4 @@ pub(crate) fn every_damage<T>(file: &[u8], mut read: impl FnMut(&[u8]) -> super:
 pub(crate) fn assert_says<T>(result: super::Result<T>, expected: &str) {
     let message = result.err().expect("an error").to_string();
     assert!(message.contains(expected), "{message:?} should contain {expected:?}");
-}
-
-/// The folder of a real data set, or `None` with a note where none was given.
-pub(crate) fn real_data(name: &str) -> Option<PathBuf> {
-    let folder = env::var_os("SNGP_DATA").map(|data| PathBuf::from(data).join(name));
-    let folder = folder.filter(|folder| folder.is_dir());
-    if folder.is_none() {
-        // Not `eprintln!`, which a passing test keeps to itself.
-        let _ = writeln!(std::io::stderr(), "skipped: set SNGP_DATA to a folder with {name}/");
-    }
-    folder
 }

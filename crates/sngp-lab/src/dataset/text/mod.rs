@@ -11,7 +11,7 @@ mod snips;
 mod source;
 mod table;
 #[cfg(test)]
-mod testing;
+pub(crate) mod testing;
 mod text_set;
 
 pub use clinc::Clinc;

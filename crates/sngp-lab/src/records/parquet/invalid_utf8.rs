@@ -9,7 +9,7 @@ use parquet::file::reader::{FileReader, SerializedFileReader};
 ///
 /// The Arrow reader checks many values at once and does not say which one failed, so this goes
 /// through the raw bytes again. `None` where no such row can be found or the file is damaged.
-pub(super) fn first_invalid_row(file: File, column: usize) -> Option<usize> {
+pub(crate) fn first_invalid_row(file: File, column: usize) -> Option<usize> {
     let reader = SerializedFileReader::new(file).ok()?;
     let mut rows_before = 0;
     for group in 0..reader.num_row_groups() {

@@ -19,7 +19,7 @@ use super::columns::check_names;
 use super::error::{RecordsError, Result};
 use super::source::Source;
 use cells::Kind;
-use invalid_utf8::first_invalid_row;
+pub(crate) use invalid_utf8::first_invalid_row;
 
 type Builder = ParquetRecordBatchReaderBuilder<File>;
 

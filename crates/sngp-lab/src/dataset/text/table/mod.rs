@@ -1,7 +1,6 @@
 mod delimited;
 mod json_lines;
 mod parquet;
-mod parquet_utf8;
 mod quotes;
 
 use std::path::Path;

@@ -12,8 +12,8 @@ use parquet::basic::ConvertedType;
 
 use super::super::error::{DatasetError, Place, Result};
 use super::super::source::io_error;
-use super::parquet_utf8::first_invalid_row;
 use super::{Columns, Rows};
+use crate::records::first_invalid_row;
 
 type Builder = ParquetRecordBatchReaderBuilder<File>;
 
