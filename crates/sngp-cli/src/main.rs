@@ -45,7 +45,14 @@ fn run(command: args::Command, context: &context::Context) -> anyhow::Result<()>
         args::Command::Bench { benchmark } => match benchmark {
             args::Benchmark::Plane(plane) => commands::bench_2d::run(&plane, context),
             args::Benchmark::Clinc(clinc) => commands::bench_clinc::run(&clinc, context),
+            args::Benchmark::Cifar10(cifar) => {
+                commands::bench_cifar::run(&cifar, "cifar10", context)
+            }
+            args::Benchmark::Cifar100(cifar) => {
+                commands::bench_cifar::run(&cifar, "cifar100", context)
+            }
         },
+        args::Command::Tune(tune) => commands::tune::run(&tune, context),
         args::Command::List => commands::list::run(context),
         args::Command::Train(train) => commands::train::run(&train, context),
         args::Command::Evaluate(evaluate) => commands::evaluate::run(&evaluate, context),

@@ -131,7 +131,7 @@ impl<B: Runs, const N: usize> Backward<B, N> for KernelBackward {
 /// Kernels by the number of their inputs: what Burn's dispatch sees of them.
 macro_rules! arities {
     ($($name:ident($count:literal: $($input:ident),+);)+) => {
-        /// Fused operations of one to four tensors.
+        /// Fused operations of one to five tensors.
         #[backend_extension(Flex, Autodiff)]
         pub trait Fused: Backend {
             $(
@@ -179,6 +179,7 @@ arities! {
     fused_2(2: a, b);
     fused_3(3: a, b, c);
     fused_4(4: a, b, c, d);
+    fused_5(5: a, b, c, d, e);
 }
 
 /// Runs a kernel on one tensor.
@@ -234,5 +235,31 @@ pub(crate) fn apply_4<
         b.into_dispatch(),
         c.into_dispatch(),
         d.into_dispatch(),
+    ))
+}
+
+/// Runs a kernel on five tensors.
+pub(crate) fn apply_5<
+    const A: usize,
+    const B: usize,
+    const C: usize,
+    const D: usize,
+    const E: usize,
+    const O: usize,
+>(
+    kernel: impl Kernel,
+    a: Tensor<A>,
+    b: Tensor<B>,
+    c: Tensor<C>,
+    d: Tensor<D>,
+    e: Tensor<E>,
+) -> Tensor<O> {
+    Tensor::from_dispatch(Dispatch::fused_5(
+        Arc::new(kernel),
+        a.into_dispatch(),
+        b.into_dispatch(),
+        c.into_dispatch(),
+        d.into_dispatch(),
+        e.into_dispatch(),
     ))
 }

@@ -52,6 +52,27 @@ pub(crate) fn check_methods(shared: &ModelConfig, own: &toml::Table) -> Result<(
     own.keys().try_for_each(|name| overlaid(shared, own, &name.parse()?).map(drop))
 }
 
+/// Methods of several networks or passes have those of single ones: options of a training of
+/// their own would have no effect.
+pub(crate) fn check_shared(methods: &toml::Table) -> Result<(), Error> {
+    for (name, own) in methods {
+        let recipe = name.parse::<Method>()?.recipe();
+        if (recipe.members, recipe.passes) == (1, 1) {
+            continue;
+        }
+        let keys = own.as_table().into_iter().flat_map(|table| table.keys());
+        if let Some(key) = keys.into_iter().find(|key| !["method", "score"].contains(&key.as_str()))
+        {
+            let message = format!(
+                "experiment: `{key}` of method {name} has no effect, its networks are those of \
+                 a method with one network and one pass; set it there"
+            );
+            return Err(Error::Data(message));
+        }
+    }
+    Ok(())
+}
+
 /// The configuration of a method: what all share, and over it the method's own table.
 pub(crate) fn overlaid(
     shared: &ModelConfig,

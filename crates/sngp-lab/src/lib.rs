@@ -3,7 +3,9 @@
 //! - [`dataset`]: the data sets, one file and one line each;
 //! - [`corruption`]: images made worse, in eighteen ways and five severities;
 //! - [`plane`]: the two-dimensional benchmark;
+//! - [`bench`]: what benchmarks that train networks share;
 //! - [`language`]: intent classification with out-of-scope sentences;
+//! - [`vision`]: image classification with corrupted and foreign images;
 //! - [`own`]: people's own data, from a file to a model that abstains;
 //! - [`records`]: tables and arrays, read and written in pieces;
 //! - [`evidence`]: the report of an evaluation, one page that opens anywhere;
@@ -13,6 +15,7 @@
 //! - [`figure`]: figures as SVG and PNG without any system font.
 #![warn(missing_docs)]
 
+pub mod bench;
 pub mod corruption;
 pub mod dataset;
 pub mod evidence;
@@ -25,3 +28,4 @@ pub mod provenance;
 pub mod published;
 pub mod records;
 pub mod report;
+pub mod vision;

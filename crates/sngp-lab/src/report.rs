@@ -90,6 +90,17 @@ impl Report {
             .map_err(|error| Error::Data(error.to_string()))
     }
 
+    /// The rows as CSV.
+    pub fn csv(&self) -> Result<String> {
+        let fail = |error: &dyn std::fmt::Display| Error::Data(error.to_string());
+        let mut writer = csv::Writer::from_writer(Vec::new());
+        for row in &self.rows {
+            writer.serialize(row).map_err(|error| fail(&error))?;
+        }
+        let bytes = writer.into_inner().map_err(|error| fail(&error))?;
+        String::from_utf8(bytes).map_err(|error| fail(&error))
+    }
+
     /// One Markdown table an experiment: a row a method, a column a metric.
     pub fn markdown(&self) -> String {
         let mut text = String::new();

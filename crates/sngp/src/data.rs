@@ -16,6 +16,11 @@ pub trait Inputs<B>: Send + Sync {
     /// The given examples as one batch.
     fn batch(&self, rows: &[usize], device: &Device) -> B;
 
+    /// The same as a training step sees them: inputs that are augmented draw from the seed alone.
+    fn training_batch(&self, rows: &[usize], _seed: u64, device: &Device) -> B {
+        self.batch(rows, device)
+    }
+
     /// A hash of all examples, so that checkpoints are not continued on other data. Inputs
     /// without one are told apart by their number of rows and their targets only.
     fn digest(&self) -> Option<[u8; 32]> {

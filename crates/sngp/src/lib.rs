@@ -41,6 +41,7 @@
 //! 11. [`model`]: all of it as one fitted model, saved as a folder that verifies itself.
 //!
 //! [`text`] has what sentences need: pretrained encoders, their tokenizers, models that take text.
+//! [`weights`] reads networks that others trained, by a declared mapping of their names.
 //! [`exact_gp`] is the reference that all of this approximates, for small data.
 //!
 //! Nothing is trained or changed behind the caller's back: an [`model::Estimator`] is unfitted, a
@@ -72,6 +73,7 @@ pub mod seed;
 pub mod spectral;
 pub mod text;
 pub mod train;
+pub mod weights;
 
 pub use error::{Error, Result};
 pub use network::{Network, NetworkPlan};

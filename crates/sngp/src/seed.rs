@@ -30,6 +30,8 @@ pub enum Purpose {
     PowerIteration = 7,
     /// Members of an ensemble.
     Member = 8,
+    /// Crops and flips of images while training.
+    Augmentation = 9,
 }
 
 /// The stream of `purpose` number `index` under `seed`.

@@ -26,6 +26,7 @@ use sngp::method::Method;
         sngp bench 2d --seeds 3                 every method on two plane problems\n  \
         sngp bench 2d --methods sngp,duq        some of them\n  \
         sngp bench clinc --data data            intents and sentences out of scope\n  \
+        sngp bench cifar10 --data data          images, corrupted images and other images\n  \
         echo 0.5,0.2 | sngp predict demo/sngp   label, probability and uncertainty\n  \
         sngp inspect demo/sngp                  what a model says about itself\n  \
         sngp list                               methods, backbones, data sets, metrics, scores\n\n\
@@ -64,6 +65,8 @@ pub enum Command {
         #[command(subcommand)]
         benchmark: Benchmark,
     },
+    /// Search norm bound, length scale, ridge and factor on held-out data; write the experiment
+    Tune(Tune),
     /// List methods, backbones, data sets, metrics and scores
     List,
     /// Train on your own data: a table, texts, images, or vectors of another model
@@ -102,6 +105,10 @@ pub enum Benchmark {
     Plane(Plane),
     /// Intent classification with sentences out of scope, on a pretrained text encoder
     Clinc(Clinc),
+    /// CIFAR-10 with corrupted images, and with SVHN and CIFAR-100 as images of no class
+    Cifar10(Cifar),
+    /// CIFAR-100 with corrupted images, and with SVHN and CIFAR-10 as images of no class
+    Cifar100(Cifar),
 }
 
 /// What every benchmark is averaged over.
@@ -151,6 +158,34 @@ pub struct Clinc {
     /// Experiment: clinc-minilm, clinc-mpnet, clinc-frozen, or a file
     #[arg(long, default_value = "clinc-minilm", value_name = "NAME|FILE")]
     pub config: PathBuf,
+    #[command(flatten)]
+    pub trainings: Trainings,
+}
+
+#[derive(Debug, ClapArgs)]
+#[command(after_help = "Examples:\n  \
+    sngp bench cifar10 --data data --seeds 3                  # all eight methods, minutes each\n  \
+    sngp bench cifar10 --data data --config cifar10-cpu --methods deterministic,sngp\n  \
+    sngp bench cifar10 --data data --config cifar10-resnet20  # a network that is there already\n  \
+    sngp bench cifar10 --data data --config my-experiment.toml\n\n\
+    Experiments: cifar10-quick and cifar100-quick (minutes a network on two cores), cifar10-cpu\n\
+    (about an hour), cifar10-paper and cifar100-paper (as published: a GPU), cifar10-resnet20\n\
+    (published weights, only the output is fitted).\n\
+    The data folder holds cifar-10-batches-bin, cifar-100-binary and svhn, as their publishers lay\n\
+    them out; an experiment file may name others. Stop with Ctrl-C and start again: it goes on.\n\
+    Finished networks are kept in --runs and never trained twice, and neither is anything measured\n\
+    twice by the same program.")]
+pub struct Cifar {
+    /// Experiment: a built-in one by name, or a file [default: the quick one]
+    #[arg(long, value_name = "NAME|FILE")]
+    pub config: Option<PathBuf>,
+    #[command(flatten)]
+    pub trainings: Trainings,
+}
+
+/// What every benchmark that trains networks takes.
+#[derive(Debug, ClapArgs)]
+pub struct Trainings {
     /// Folder that the experiment's paths are relative to [env: SNGP_DATA]
     #[arg(long, env = "SNGP_DATA", hide_env = true, value_name = "FOLDER")]
     pub data: Option<PathBuf>,
@@ -162,6 +197,50 @@ pub struct Clinc {
     /// Folder for the tables
     #[arg(long, default_value = "docs/results", value_name = "FOLDER")]
     pub out: PathBuf,
+    /// Folder for trained networks and checkpoints
+    #[arg(long, default_value = "runs", value_name = "FOLDER")]
+    pub runs: PathBuf,
+}
+
+#[derive(Debug, ClapArgs)]
+#[command(after_help = "Examples:\n  \
+    sngp tune cifar10-quick --data data --bounds 1,2,6 --length-scales 0.5,2,8\n  \
+    sngp tune clinc-frozen --data data --length-scales 100,400,1600\n  \
+    sngp bench cifar10 --data data --config cifar10-quick-tuned.toml   # with what was found\n\n\
+    First every bound is tried and the smallest that keeps the accuracy is taken, then every length\n\
+    scale under it, and the one with the least negative log-likelihood is taken. The experiment's own\n\
+    values are tried too. Each takes a training; stop with Ctrl-C and start again: it goes on.")]
+pub struct Tune {
+    /// Experiment: a built-in one by name, or a file
+    #[arg(value_name = "NAME|FILE")]
+    pub config: PathBuf,
+    /// Folder that the experiment's paths are relative to [env: SNGP_DATA]
+    #[arg(long, env = "SNGP_DATA", hide_env = true, value_name = "FOLDER")]
+    pub data: Option<PathBuf>,
+    /// The method to tune
+    #[arg(long, default_value = "sngp", value_name = "NAME", value_parser = method)]
+    pub method: Method,
+    /// Norm bounds to try, separated by commas
+    #[arg(long, value_delimiter = ',', value_name = "NUMBERS", value_parser = positive)]
+    pub bounds: Vec<f64>,
+    /// Length scales to try
+    #[arg(long, value_delimiter = ',', value_name = "NUMBERS", value_parser = positive)]
+    pub length_scales: Vec<f64>,
+    /// Ridges to choose from for each network [default: the experiment's]
+    #[arg(long, value_delimiter = ',', value_name = "NUMBERS", value_parser = positive)]
+    pub ridges: Vec<f64>,
+    /// Mean-field factors to choose from for each network [default: the experiment's]
+    #[arg(long, value_delimiter = ',', value_name = "NUMBERS", value_parser = not_negative)]
+    pub factors: Vec<f64>,
+    /// How much held-out accuracy a smaller bound may cost
+    #[arg(long, default_value_t = 0.005, value_name = "SHARE", value_parser = not_negative)]
+    pub tolerance: f64,
+    /// Seed of the networks
+    #[arg(long, default_value_t = 0, value_name = "N")]
+    pub seed: u64,
+    /// The experiment file to write [default: NAME-tuned.toml]
+    #[arg(long, value_name = "FILE")]
+    pub out: Option<PathBuf>,
     /// Folder for trained networks and checkpoints
     #[arg(long, default_value = "runs", value_name = "FOLDER")]
     pub runs: PathBuf,
@@ -199,6 +278,21 @@ pub struct Inspect {
 
 fn method(name: &str) -> Result<Method, String> {
     name.parse().map_err(|error: sngp::Error| error.to_string())
+}
+
+fn positive(text: &str) -> Result<f64, String> {
+    not_negative(text).and_then(|number| match number > 0.0 {
+        true => Ok(number),
+        false => Err("it must be positive".to_string()),
+    })
+}
+
+fn not_negative(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(number) if number.is_finite() && number >= 0.0 => Ok(number),
+        Ok(_) => Err("it must be finite and not negative".to_string()),
+        Err(error) => Err(error.to_string()),
+    }
 }
 
 fn at_least_one(text: &str) -> Result<usize, String> {

@@ -8,7 +8,7 @@ use sngp::method::Method;
 use sngp::metrics::{Classification, Detection};
 use sngp::score::Score;
 use sngp_lab::dataset::PlaneDataset;
-use sngp_lab::language::BUILT_IN;
+use sngp_lab::{language, vision};
 
 use crate::context::Context;
 
@@ -36,12 +36,12 @@ macro_rules! section {
 }
 
 /// The built-in experiments; the first line of each says what it is.
-fn experiments() -> Vec<Entry> {
-    let entry = |(name, text): (&'static str, &'static str)| Entry {
+fn experiments(built_in: &[(&'static str, &'static str)]) -> Vec<Entry> {
+    let entry = |&(name, text): &(&'static str, &'static str)| Entry {
         name,
         summary: text.lines().next().unwrap_or_default().trim_start_matches("# "),
     };
-    BUILT_IN.map(entry).into()
+    built_in.iter().map(entry).collect()
 }
 
 pub fn run(context: &Context) -> Result<()> {
@@ -51,7 +51,11 @@ pub fn run(context: &Context) -> Result<()> {
         Section { kind: "backbones", entries: backbones },
         section!("likelihoods", Likelihood),
         section!("data sets", PlaneDataset),
-        Section { kind: "experiments of bench clinc", entries: experiments() },
+        Section { kind: "experiments of bench clinc", entries: experiments(&language::BUILT_IN) },
+        Section {
+            kind: "experiments of bench cifar10 and cifar100",
+            entries: experiments(&vision::BUILT_IN),
+        },
         section!("metrics", Classification, Detection),
         section!("scores", Score),
     ];

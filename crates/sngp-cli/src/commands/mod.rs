@@ -1,6 +1,8 @@
 //! One file a command.
 
+mod bench;
 pub mod bench_2d;
+pub mod bench_cifar;
 pub mod bench_clinc;
 pub mod calibrate;
 pub mod demo;
@@ -10,4 +12,5 @@ pub mod list;
 pub mod predict;
 pub mod shards;
 pub mod train;
+pub mod tune;
 pub mod update;

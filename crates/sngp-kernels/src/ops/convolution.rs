@@ -12,7 +12,7 @@ use crate::conv::{
     ConvShape, Epilogue, Method, PreparedGradient, PreparedWeight, Tile, weight_gradient,
 };
 use crate::device::takes;
-use crate::op::{Kernel, apply_2, apply_3, apply_4};
+use crate::op::{Kernel, apply_2, apply_3, apply_4, apply_5};
 use crate::prepared::Prepared;
 
 /// How a square kernel moves over an image.
@@ -80,8 +80,8 @@ pub fn convolution_reference(
     }
 }
 
-/// `relu(convolution * scale + shift)`: a convolution with the batch normalization and activation
-/// that follow it folded in, for prediction.
+/// `relu(convolution * scale + shift + residual)`: a convolution with the batch normalization, the
+/// shortcut and the activation that follow it folded in, for prediction.
 ///
 /// # Shapes
 /// - as for [`convolution`]; scale and shift: `[filters]`
@@ -94,7 +94,7 @@ pub fn convolution_reference(
 /// let (image, weight) = (Tensor::ones([1, 1, 1, 2], &device), Tensor::ones([1, 2, 1, 1], &device));
 /// let (scale, shift) = (Tensor::full([1], 3.0, &device), Tensor::full([1], -1.0, &device));
 /// let geometry = Geometry { stride: 1, padding: 0 };
-/// let y = convolution_folded(image, weight, geometry, scale, shift, None);
+/// let y = convolution_folded(image, weight, geometry, scale, shift, None, None);
 /// assert_eq!(y.into_scalar::<f32>(), 5.0);
 /// ```
 pub fn convolution_folded(
@@ -103,18 +103,65 @@ pub fn convolution_folded(
     geometry: Geometry,
     scale: Tensor<1>,
     shift: Tensor<1>,
+    residual: Option<Tensor<4>>,
     prepared: Option<&Prepared>,
 ) -> Tensor<4> {
     let tracked = input.is_tracked() || weight.is_tracked();
     let tracked = tracked || scale.is_tracked() || shift.is_tracked();
-    let fits = fits(&input, &weight, geometry)
-        .is_some_and(|[.., filters]| scale.dims() == [filters] && shift.dims() == [filters]);
+    let tracked = tracked || residual.as_ref().is_some_and(Tensor::is_tracked);
+    let fits = fits(&input, &weight, geometry).is_some_and(|shape| {
+        let filters = [shape[3]];
+        let added = residual.as_ref().is_none_or(|residual| residual.dims() == shape);
+        scale.dims() == filters && shift.dims() == filters && added
+    });
     if tracked || !(fits && takes(&input) && takes(&weight)) {
         let output = convolution(input, weight, geometry, None, prepared);
-        return activation::relu(output * scale.unsqueeze() + shift.unsqueeze());
+        let output = output * scale.unsqueeze() + shift.unsqueeze();
+        return activation::relu(match residual {
+            Some(residual) => output + residual,
+            None => output,
+        });
     }
     let kernel = Convolution { geometry, relu: true, prepared: prepared.cloned() };
-    apply_4(kernel, input, weight, scale, shift)
+    match residual {
+        Some(residual) => apply_5(kernel, input, weight, scale, shift, residual),
+        None => apply_4(kernel, input, weight, scale, shift),
+    }
+}
+
+/// The transpose of a convolution as a linear map: from its outputs back to images of a size. This
+/// is what its input's gradient is computed with, and what power iterations need.
+///
+/// # Shapes
+/// - outputs: `[batch, height', width', filters]`, weight: `[filters, channels, kernel, kernel]`
+/// - result: `[batch, height, width, channels]`; `None` where the kernel does not apply
+///
+/// ```
+/// use burn::tensor::{Device, Tensor};
+/// use sngp_kernels::{Geometry, convolution_transposed};
+///
+/// let device = Device::flex();
+/// let (output, weight) = (Tensor::ones([1, 1, 1, 1], &device), Tensor::ones([1, 1, 3, 3], &device));
+/// let geometry = Geometry { stride: 1, padding: 0 };
+/// let image = convolution_transposed(output, weight, geometry, [3, 3]).unwrap();
+/// assert_eq!(image.sum().into_scalar::<f32>(), 9.0);
+/// ```
+pub fn convolution_transposed(
+    outputs: Tensor<4>,
+    weight: Tensor<4>,
+    geometry: Geometry,
+    size: [usize; 2],
+) -> Option<Tensor<4>> {
+    let [batch, ..] = outputs.dims();
+    let [filters, channels, kernel, across] = weight.dims();
+    let image = [batch, size[0], size[1], channels];
+    let shape = shape(&image, &weight.dims(), geometry);
+    let inside = size.iter().all(|side| side + 2 * geometry.padding >= kernel);
+    let square = kernel == across && kernel > 0 && geometry.stride > 0;
+    let fits = square && inside && outputs.dims() == output_shape(&shape) && filters > 0;
+    let tracked = outputs.is_tracked() || weight.is_tracked();
+    let applies = fits && !tracked && takes(&outputs) && takes(&weight);
+    applies.then(|| apply_2(Transposed { geometry, size }, outputs, weight))
 }
 
 /// The shape of the output; `None` where the kernel does not apply: Burn's ops then give their
@@ -146,7 +193,7 @@ fn output_shape(shape: &ConvShape) -> [usize; 4] {
     [shape.batch, shape.output_height(), shape.output_width(), shape.filters]
 }
 
-/// Inputs: input and weight; then a residual, or scale and shift.
+/// Inputs: input and weight; then a residual, or scale and shift and perhaps a residual.
 #[derive(Debug)]
 struct Convolution {
     geometry: Geometry,
@@ -184,11 +231,11 @@ impl Kernel for Convolution {
         let shape = self.shape(input, weight);
         let epilogue = match &inputs[2..] {
             [residual] => Epilogue { residual: Some(residual), ..Epilogue::default() },
-            [scale, shift] => Epilogue {
+            [scale, shift, residual @ ..] => Epilogue {
                 scale: Some(scale),
                 shift: Some(shift),
+                residual: residual.first().map(|residual| &**residual),
                 relu: self.relu,
-                ..Epilogue::default()
             },
             _ => Epilogue::default(),
         };
@@ -234,5 +281,29 @@ impl Kernel for Convolution {
         let mut gradients = vec![input_gradient, weight_gradient];
         gradients.extend(wanted.get(2).map(|_| Some(gradient.tensor().clone())));
         gradients
+    }
+}
+
+/// Inputs: outputs of a convolution and its weight.
+#[derive(Debug)]
+struct Transposed {
+    geometry: Geometry,
+    size: [usize; 2],
+}
+
+impl Kernel for Transposed {
+    fn forward(&self, inputs: &[Array], _keep: bool) -> (FlexTensor, Vec<FlexTensor>) {
+        let (outputs, weight) = (&inputs[0], &inputs[1]);
+        let (batch, weight_shape) = (outputs.shape()[0], weight.shape().as_slice());
+        let image = [batch, self.size[0], self.size[1], weight_shape[1]];
+        let shape = shape(&image, weight_shape, self.geometry);
+        let mut out = uninitialized(shape.input_len());
+        let prepared = PreparedGradient::new(weight, &shape, Method::of(&shape));
+        prepared.input_gradient(outputs, &shape, &mut out);
+        (tensor(out, image), Vec::new())
+    }
+
+    fn backward(&self, _: &[Array], _: &Array, _: &[bool]) -> Vec<Option<FlexTensor>> {
+        unreachable!("tracked tensors do not come here")
     }
 }

@@ -16,7 +16,9 @@ mod softmax;
 pub use activate::activate;
 pub use attention::{AttentionOptions, attention, attention_reference};
 pub use batch_norm::{Normalized, batch_norm_relu, batch_norm_relu_reference, scale_shift_relu};
-pub use convolution::{Geometry, convolution, convolution_folded, convolution_reference};
+pub use convolution::{
+    Geometry, convolution, convolution_folded, convolution_reference, convolution_transposed,
+};
 pub use gradient::{scaled, sum_of_squares};
 pub use layer_norm::{layer_norm, layer_norm_reference};
 pub use linear::{linear, linear_reference};

@@ -2,7 +2,10 @@
 
 use burn::tensor::{Device, Tensor, activation};
 use proptest::prelude::*;
-use sngp_kernels::{Geometry, Prepared, convolution, convolution_folded, convolution_reference};
+use sngp_kernels::{
+    Geometry, Prepared, convolution, convolution_folded, convolution_reference,
+    convolution_transposed,
+};
 
 use crate::common::{assert_same, difference, filled, values};
 
@@ -31,6 +34,33 @@ fn compare(shape: [usize; 4], filters: usize, kernel: usize, geometry: Geometry,
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
+
+    /// `<A x, y> = <x, A^T y>` for the transpose of every convolution, and for no other map.
+    #[test]
+    fn the_transposed_map_is_the_transpose(
+        height in 5usize..12,
+        width in 5usize..12,
+        channels in 1usize..20,
+        filters in 1usize..20,
+        half in 0usize..3,
+        stride in 1usize..3,
+        padding in 0usize..3,
+    ) {
+        let (device, geometry) = (Device::flex(), Geometry { stride, padding });
+        let kernel = 2 * half + 1;
+        let image = filled([1, height, width, channels], 1.0, &device);
+        let weight = filled([filters, channels, kernel, kernel], 1.0, &device);
+        let output = convolution_reference(image.clone(), weight.clone(), geometry, None);
+        let probe = filled(output.dims(), 1.0, &device);
+        let back = convolution_transposed(probe.clone(), weight, geometry, [height, width]).unwrap();
+        prop_assert_eq!(back.dims(), image.dims());
+        let inner = |a: Tensor<4>, b: Tensor<4>| {
+            let products = values(a).into_iter().zip(values(b)).map(|(a, b)| f64::from(a * b));
+            products.fold((0.0, 0.0), |(sum, size), one| (sum + one, size + one.abs()))
+        };
+        let ((ahead, size), (behind, _)) = (inner(output, probe), inner(image, back));
+        prop_assert!((ahead - behind).abs() < 1e-5 * size, "{ahead} and {behind}");
+    }
 
     #[test]
     fn any_geometry_is_burns(
@@ -74,11 +104,19 @@ fn what_is_folded_in_comes_after() {
         let geometry = Geometry { stride: 1, padding: 1 };
         let (scale, shift) = (scale.clone(), shift.clone());
         let plain = convolution_reference(input.clone(), weight.clone(), geometry, None);
-        let expected =
-            activation::relu(plain * scale.clone().unsqueeze() + shift.clone().unsqueeze());
-        let folded =
-            convolution_folded(input, weight.clone(), geometry, scale, shift, Some(&prepared));
-        assert!(difference(&values(folded), &values(expected)) < TOLERANCE);
+        let normalized = plain * scale.clone().unsqueeze() + shift.clone().unsqueeze();
+        let other = filled(normalized.dims(), 0.8, &device);
+        for residual in [None, Some(other)] {
+            let expected = match &residual {
+                Some(residual) => activation::relu(normalized.clone() + residual.clone()),
+                None => activation::relu(normalized.clone()),
+            };
+            let (input, weight, prepared) = (input.clone(), weight.clone(), Some(&prepared));
+            let (scale, shift) = (scale.clone(), shift.clone());
+            let folded =
+                convolution_folded(input, weight, geometry, scale, shift, residual, prepared);
+            assert!(difference(&values(folded), &values(expected)) < TOLERANCE);
+        }
     }
 }
 

@@ -59,6 +59,6 @@ pub fn html(evidence: &Evidence) -> String {
 /// Every plot the evidence allows, by the stem of its file: `risk_coverage`, `histogram`,
 /// `reliability`, with out-of-domain examples `roc` and `precision_recall`, and for regression
 /// `regression_scatter`.
-pub fn plots(evidence: &Evidence) -> Vec<(&'static str, Chart)> {
-    plot::all(evidence).into_iter().map(|plot| (plot.chart.id, plot.chart)).collect()
+pub fn plots(evidence: &Evidence) -> Vec<(String, Chart)> {
+    plot::all(evidence).into_iter().map(|plot| (plot.chart.id.to_string(), plot.chart)).collect()
 }

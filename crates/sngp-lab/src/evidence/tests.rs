@@ -70,7 +70,7 @@ fn regression(rows: Vec<Interval>) -> Evidence {
     }
 }
 
-fn stems(evidence: &Evidence) -> Vec<&'static str> {
+fn stems(evidence: &Evidence) -> Vec<String> {
     plots(evidence).into_iter().map(|(stem, _)| stem).collect()
 }
 

@@ -14,6 +14,7 @@
 //! | `axis` | round tick positions and their labels |
 //! | `colour` | the colour map of surfaces, the colours of classes |
 //! | `bitmap` | a grid of values as one smooth embedded image |
+//! | [`Panels`] | several charts in one image |
 //! | `escape` | any string as legal XML text |
 //! | [`render`] | SVG to PNG |
 //! | `save` | names of a figure's files |
@@ -44,6 +45,7 @@ mod chart;
 mod colour;
 mod error;
 mod escape;
+mod panels;
 pub mod render;
 mod save;
 mod surface;
@@ -51,6 +53,7 @@ mod text;
 
 pub use chart::{Axis, Chart, Mark, Position, Scale, Series, Shape, Tone};
 pub use error::{FigureError, Result};
+pub use panels::{Panel, Panels};
 pub use surface::{Grid, Points, Surface, SurfaceFigure, SurfaceRow};
 
 use std::path::Path;

@@ -1,10 +1,8 @@
 //! The table beside the paper's.
 
-use std::fmt::Write;
-
-use super::evaluate::DEFAULT;
+use crate::bench::tables::{beside_the_paper, by_every_score, ending};
 use crate::published;
-use crate::report::{Report, Row};
+use crate::report::Report;
 
 /// A benchmark's page: our figures beside the paper's, then every score.
 pub fn document(title: &str, report: &Report) -> String {
@@ -18,23 +16,9 @@ pub fn document(title: &str, report: &Report) -> String {
          its own hardware) are on the right; its NLL is close to our combined one by size, but \
          the paper does not say what it is of.\n\n",
     );
-    main_table(&mut text, report);
-    score_table(&mut text, report);
-    let tuned = |metric| move |row: &&Row| row.split == "tuned" && row.metric == metric;
-    for row in report.rows.iter().filter(tuned("mean_field_factor")) {
-        let ridge = report.rows.iter().filter(tuned("ridge")).find(|r| r.method == row.method);
-        let ridge = ridge.map_or(f64::NAN, |row| row.mean);
-        let _ = writeln!(
-            text,
-            "`{}`: mean-field factor {:.3}, ridge {ridge:.3}, chosen on the validation split.  ",
-            row.method, row.mean
-        );
-    }
-    let _ = writeln!(
-        text,
-        "\nCommand: `{}`; commit {}; CPU: {}.",
-        report.command, report.commit, report.cpu
-    );
+    text += &beside_the_paper(report, &COLUMNS, &published::clinc(), &PAPER);
+    text += &by_every_score(report, "oos", "OOS");
+    text += &ending(report);
     text
 }
 
@@ -58,57 +42,3 @@ const PAPER: [(&str, &str); 6] = [
     ("ood_aupr", "AUPR"),
     ("latency_ms", "latency, ms"),
 ];
-
-fn main_table(text: &mut String, report: &Report) {
-    let paper = published::clinc();
-    let ours = COLUMNS.map(|(_, _, name)| name).join(" | ");
-    let theirs = PAPER.map(|(_, name)| format!("paper: {name}")).join(" | ");
-    let _ = writeln!(text, "| method | seeds | {ours} | {theirs} |");
-    let _ = writeln!(text, "|---|---|{}", "---|".repeat(COLUMNS.len() + PAPER.len()));
-    for method in report.methods() {
-        let cells = COLUMNS.map(|(split, metric, _)| report.cell(method, split, metric));
-        let figures = paper.get(method);
-        let published = PAPER.map(|(column, _)| {
-            let figure = figures.and_then(|figures| figures.get(column)).copied();
-            // The paper has its accuracies in percent.
-            let figure =
-                if column == "acc" { figure.map(|percent| percent / 100.0) } else { figure };
-            figure.map_or_else(|| "–".to_string(), |figure| format!("{figure:.3}"))
-        });
-        let _ = writeln!(
-            text,
-            "| `{method}` | {} | {} | {} |",
-            report.seeds(method),
-            cells.join(" | "),
-            published.join(" | ")
-        );
-    }
-    text.push('\n');
-}
-
-fn score_table(text: &mut String, report: &Report) {
-    let prefix = "oos by ";
-    let scores: Vec<&str> =
-        report.splits().filter_map(|split| split.strip_prefix(prefix)).collect();
-    text.push_str(
-        "OOS AUROC / AUPR by every score; the one the method is measured by in bold.\n\n",
-    );
-    let _ = writeln!(text, "| method | {} |", scores.join(" | "));
-    let _ = writeln!(text, "|---|{}", "---|".repeat(scores.len()));
-    for method in report.methods() {
-        let cell = |score: &&str| {
-            let split = format!("{prefix}{score}");
-            let mean = |metric| report.find(method, &split, metric).map(|row| row.mean);
-            match (mean("auroc"), mean("aupr")) {
-                (Some(auroc), Some(aupr)) if mean(DEFAULT).is_some() => {
-                    format!("**{auroc:.4} / {aupr:.4}**")
-                }
-                (Some(auroc), Some(aupr)) => format!("{auroc:.4} / {aupr:.4}"),
-                _ => "–".to_string(),
-            }
-        };
-        let cells: Vec<String> = scores.iter().map(cell).collect();
-        let _ = writeln!(text, "| `{method}` | {} |", cells.join(" | "));
-    }
-    text.push('\n');
-}

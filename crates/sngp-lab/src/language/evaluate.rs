@@ -1,19 +1,15 @@
 //! What is measured of a model.
 
 use ndarray::{Array2, Axis, concatenate};
-use sngp::metrics::{Classification, Detection, ece};
+use sngp::metrics::{Classification, ece};
 use sngp::predict::Prediction;
 use sngp::score::Score;
 use sngp::{Error, Result};
 
+use crate::bench::{Measured, detection};
+
 /// The bins of the expected calibration error.
 const BINS: usize = 15;
-
-/// Marks the split of the score that a method is measured by.
-pub(super) const DEFAULT: &str = "is_default";
-
-/// `(split, metric, value)` of one run.
-pub(super) type Figures = Vec<(String, String, f64)>;
 
 /// Measures predictions of test sentences and of sentences out of scope.
 pub(super) fn measure(
@@ -21,37 +17,15 @@ pub(super) fn measure(
     labels: &[usize],
     out_of_scope: &Prediction,
     default: &Score,
-) -> Result<Figures> {
-    let mut figures = Figures::new();
+    measured: &mut Measured,
+) -> Result<()> {
     for metric in Classification::all() {
-        let value = metric.evaluate(test.probabilities()?, labels)?;
-        figures.push(("test".to_string(), metric.name().to_string(), value));
+        measured.add("test", metric.name(), metric.evaluate(test.probabilities()?, labels)?);
     }
     let combined = Combined::new(test, labels, out_of_scope)?;
-    figures.push(("combined".to_string(), "ece".to_string(), combined.ece()?));
-    figures.push(("combined".to_string(), "nll".to_string(), combined.nll()));
-    for score in Score::all() {
-        let (inside, outside) = match (score.evaluate(test), score.evaluate(out_of_scope)) {
-            (Ok(inside), Ok(outside)) => (inside, outside),
-            // A score that needs what the method does not have is not shown for it.
-            (Err(Error::Unsupported(_)), _) | (_, Err(Error::Unsupported(_))) => continue,
-            (Err(error), _) | (_, Err(error)) => return Err(error),
-        };
-        let strange = |row| row >= inside.len();
-        if score.name() == default.name() {
-            figures.push((format!("oos by {score}"), DEFAULT.to_string(), 1.0));
-        }
-        let scores: Vec<f64> = inside.iter().chain(&outside).copied().collect();
-        let is_strange: Vec<bool> = (0..scores.len()).map(strange).collect();
-        for metric in Detection::all() {
-            let value = metric.evaluate(&scores, &is_strange)?;
-            if score.name() == default.name() {
-                figures.push(("oos".to_string(), metric.name().to_string(), value));
-            }
-            figures.push((format!("oos by {score}"), metric.name().to_string(), value));
-        }
-    }
-    Ok(figures)
+    measured.add("combined", "ece", combined.ece()?);
+    measured.add("combined", "nll", combined.nll());
+    detection("oos", test, out_of_scope, default, measured)
 }
 
 /// Test sentences and sentences out of scope together. One out of scope has no right class: every

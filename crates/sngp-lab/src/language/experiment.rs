@@ -9,7 +9,8 @@ use sngp::model::ModelConfig;
 use sngp::train::TrainingConfig;
 use sngp::{Error, Result};
 
-use crate::experiment::{check_methods, overlaid};
+use crate::bench::TuningConfig;
+use crate::experiment::{check_methods, check_shared, overlaid};
 
 /// The experiments that are built into the binary, by name.
 pub const BUILT_IN: [(&str, &str); 3] = [
@@ -111,54 +112,6 @@ pub enum Trained {
     Nothing,
 }
 
-/// What is chosen on held-out data, never on test data.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct TuningConfig {
-    /// Mean-field factors to choose from by the negative log-likelihood of held-out sentences of
-    /// the known classes.
-    pub factors: Vec<f64>,
-    /// Ridges to choose from, likewise.
-    pub ridges: Vec<f64>,
-    /// The share of such sentences that the saved model turns away at most.
-    pub abstain: f64,
-}
-
-impl Default for TuningConfig {
-    fn default() -> Self {
-        Self { factors: Vec::new(), ridges: Vec::new(), abstain: 0.05 }
-    }
-}
-
-impl TuningConfig {
-    /// Refuses choices that no model can have.
-    fn check(&self) -> Result<()> {
-        for (what, values) in [("factors", &self.factors), ("ridges", &self.ridges)] {
-            if let Some(value) = values.iter().find(|v| !(v.is_finite() && **v >= 0.0)) {
-                return Err(Error::config(what, value, "it must be finite and not negative"));
-            }
-        }
-        if !(self.abstain > 0.0 && self.abstain < 1.0) {
-            return Err(Error::config("abstain", self.abstain, "it is a share, in (0, 1)"));
-        }
-        Ok(())
-    }
-
-    /// Refuses, before anything is trained, fewer held-out examples than the threshold needs.
-    pub(super) fn check_rows(&self, held_out: usize) -> Result<()> {
-        let needed = (1.0 / self.abstain).ceil() as usize - 1;
-        if held_out >= needed {
-            return Ok(());
-        }
-        let message = format!(
-            "turning away {} of the examples takes {needed} held-out ones, there are {held_out}; \
-             set abstain higher",
-            self.abstain
-        );
-        Err(Error::Data(message))
-    }
-}
-
 impl TextExperiment {
     /// Parses an experiment. Unknown names are refused wherever they stand.
     ///
@@ -174,7 +127,7 @@ impl TextExperiment {
         let experiment: Self =
             toml::from_str(text).map_err(|error| Error::Data(format!("experiment: {error}")))?;
         check_methods(&experiment.model, &experiment.methods)?;
-        experiment.check_shared()?;
+        check_shared(&experiment.methods)?;
         experiment.tuning.check()?;
         if experiment.head_first.is_some() && experiment.encoder.train == Trained::Nothing {
             let message = "head_first trains the output layer before the encoder, but train is \
@@ -182,28 +135,6 @@ impl TextExperiment {
             return Err(Error::Data(message.to_string()));
         }
         Ok(experiment)
-    }
-
-    /// Methods of several networks or passes have those of single ones: options of a training of
-    /// their own would have no effect.
-    fn check_shared(&self) -> Result<()> {
-        for (name, own) in &self.methods {
-            let recipe = name.parse::<Method>()?.recipe();
-            if (recipe.members, recipe.passes) == (1, 1) {
-                continue;
-            }
-            let keys = own.as_table().into_iter().flat_map(|table| table.keys());
-            if let Some(key) =
-                keys.into_iter().find(|key| !["method", "score"].contains(&key.as_str()))
-            {
-                let message = format!(
-                    "experiment: `{key}` of method {name} has no effect, its networks are those of \
-                     a method with one network and one pass; set it there"
-                );
-                return Err(Error::Data(message));
-            }
-        }
-        Ok(())
     }
 
     /// The configuration of a method: what all share, and over it what is its own.

@@ -9,14 +9,10 @@ mod evaluate;
 mod experiment;
 mod run;
 mod setup;
-mod store;
 mod task;
-mod tuning;
 
 pub use document::document;
-pub use experiment::{
-    BUILT_IN, DataConfig, EncoderSettings, TextExperiment, Trained, TuningConfig,
-};
-pub use run::{Bench, RunOptions};
+pub use experiment::{BUILT_IN, DataConfig, EncoderSettings, TextExperiment, Trained};
+pub use run::Bench;
 pub use setup::Setup;
 pub use task::{Task, TextTask};

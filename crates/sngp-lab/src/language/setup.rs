@@ -6,7 +6,7 @@ use burn::module::Module;
 use burn::tensor::{Device, Tensor};
 use sngp::backbone::{Backbone, Bert, Pooler};
 use sngp::data::Labelled;
-use sngp::hash::sha256;
+use sngp::method::Method;
 use sngp::model::{Estimator, FitOptions, Model, ModelConfig};
 use sngp::nn::Head;
 use sngp::text::{EncoderOptions, PretrainedEncoder, TextModel};
@@ -14,8 +14,8 @@ use sngp::{Error, Result};
 
 use super::embeddings::EmbeddingCache;
 use super::experiment::{TextExperiment, Trained};
-use super::run::RunOptions;
 use super::task::{Task, TextTask};
+use crate::bench::{RunOptions, Study, TuningConfig};
 
 /// What the networks of an experiment start from and learn.
 pub struct Setup<B: Backbone> {
@@ -121,11 +121,7 @@ impl Setup<Pooler> {
 
 impl<B: Backbone> Setup<B> {
     /// The output layer that networks of a configuration start from, where it is trained first.
-    pub(super) fn head(
-        &self,
-        config: &ModelConfig,
-        options: &RunOptions<'_>,
-    ) -> Result<Option<Head>> {
+    fn head(&self, config: &ModelConfig, options: &RunOptions<'_>) -> Result<Option<Head>> {
         let (Some(vectors), Some(training)) = (&self.vectors, &self.experiment.head_first) else {
             return Ok(None);
         };
@@ -145,22 +141,61 @@ impl<B: Backbone> Setup<B> {
         Ok(model.networks().next().map(|network| network.head.clone()))
     }
 
-    /// A hash of everything a kept network depends on, given its training's own.
-    pub(super) fn fingerprint(&self, training: &str) -> String {
-        let TextExperiment { head_first, tuning, .. } = &self.experiment;
-        let all = format!("{training} {head_first:?} {tuning:?} {:?}", self.task.labels);
-        sha256(all.as_bytes())
-    }
-
     /// A fitted model as one that takes text.
     pub fn export(&self, model: Model<B>) -> Result<TextModel> {
         let encoder = &self.encoder;
         let model = model.behind(encoder.config.clone(), |own| (self.wrap)(encoder, own))?;
         TextModel::new(model, encoder.tokenizer.clone())
     }
+}
 
-    /// An exported model as it was before.
-    pub fn import(&self, folder: &Path, device: &Device) -> Result<Model<B>> {
+impl<B: Backbone> Study for Setup<B> {
+    type Backbone = B;
+
+    fn model_for(&self, method: &Method) -> Result<ModelConfig> {
+        self.experiment.model_for(method)
+    }
+
+    fn tuning(&self) -> &TuningConfig {
+        &self.experiment.tuning
+    }
+
+    fn train(&self) -> &Labelled<B::Batch> {
+        &self.task.train
+    }
+
+    fn validation(&self) -> &Labelled<B::Batch> {
+        &self.task.validation
+    }
+
+    fn labels(&self) -> &[String] {
+        &self.task.labels
+    }
+
+    fn estimator(&self, config: ModelConfig) -> Estimator<B> {
+        Estimator::new(config, self.backbone.clone()).with_pretrained(self.pretrained.clone())
+    }
+
+    fn depends_on(&self) -> String {
+        format!("{:?}", self.experiment.head_first)
+    }
+
+    fn fit(
+        &self,
+        mut estimator: Estimator<B>,
+        fit: FitOptions<'_, B>,
+        options: &RunOptions<'_>,
+    ) -> Result<Model<B>> {
+        estimator.head = self.head(&estimator.config, options)?;
+        estimator.fit(&self.task.train, fit)
+    }
+
+    /// As a model that takes text.
+    fn save(&self, model: Model<B>, folder: &Path) -> Result<()> {
+        self.export(model)?.save(folder)
+    }
+
+    fn load(&self, folder: &Path, device: &Device) -> Result<Model<B>> {
         let model = Model::<Bert>::load(folder, device)?;
         if *model.backbone() != self.encoder.config {
             return Err(Error::corrupt(folder, "its encoder is not the experiment's"));

@@ -181,7 +181,8 @@ pub(super) fn fit_images(
     config.training.learning_rate = 1e-3;
     config.training.batch_size = 32;
     let started = Instant::now();
-    let backbone = WideResNetConfig { depth: 10, widen: 1, dropout: 0.1, image: [3, size, size] };
+    let backbone =
+        WideResNetConfig { depth: 10, widen: 1, image: [3, size, size], ..Default::default() };
     let data = Labelled::new(ImageRows { pixels, size }, learning.train.clone())?;
     let model = Estimator::<WideResNet>::new(config, backbone)
         .fit(&data, fit_options(options, learning))?;

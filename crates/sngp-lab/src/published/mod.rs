@@ -5,6 +5,10 @@ use std::collections::BTreeMap;
 /// Table 3 of the paper: BERT-base on CLINC, mean of ten seeds.
 const CLINC: &str = include_str!("clinc.csv");
 
+/// Tables 1 and 2 of the paper: Wide ResNet 28-10 on CIFAR, mean of ten seeds.
+const CIFAR10: &str = include_str!("cifar10.csv");
+const CIFAR100: &str = include_str!("cifar100.csv");
+
 /// One method's published figures by column.
 pub type Figures = BTreeMap<&'static str, f64>;
 
@@ -16,6 +20,22 @@ pub type Figures = BTreeMap<&'static str, f64>;
 /// ```
 pub fn clinc() -> BTreeMap<&'static str, Figures> {
     table(CLINC)
+}
+
+/// The paper's figures for images by method; none for data it has not.
+///
+/// ```
+/// use sngp_lab::published::images;
+///
+/// assert_eq!(images("cifar10")["sngp"]["acc"], 95.9);
+/// assert!(images("mnist").is_empty());
+/// ```
+pub fn images(data: &str) -> BTreeMap<&'static str, Figures> {
+    match data {
+        "cifar10" => table(CIFAR10),
+        "cifar100" => table(CIFAR100),
+        _ => BTreeMap::new(),
+    }
 }
 
 fn table(csv: &'static str) -> BTreeMap<&'static str, Figures> {

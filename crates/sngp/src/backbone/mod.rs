@@ -7,8 +7,10 @@
 mod batch;
 mod bert;
 mod identity;
+mod images;
 mod registry;
 mod res_ffn;
+mod resnet;
 mod wide_resnet;
 
 pub use batch::Batch;
@@ -16,8 +18,10 @@ pub use bert::{
     Bert, BertConfig, EncoderConfig, Pooler, PoolerActivation, PoolerConfig, Pooling, TextEncoder,
 };
 pub use identity::{Identity, IdentityConfig};
+pub use images::Normalization;
 pub use registry::{BACKBONES, BackboneEntry, backbone};
 pub use res_ffn::{ResFfn, ResFfnConfig};
+pub use resnet::{ResNet, ResNetConfig};
 pub use wide_resnet::{WideResNet, WideResNetConfig};
 
 use burn::module::{Module, ModuleDisplay};

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use burn::tensor::Device;
 
-use super::{Backbone, Bert, Identity, Pooler, ResFfn, WideResNet};
+use super::{Backbone, Bert, Identity, Pooler, ResFfn, ResNet, WideResNet};
 use crate::model::{AnyModel, Model};
 use crate::{Error, Result};
 
@@ -22,6 +22,7 @@ pub struct BackboneEntry {
 pub static BACKBONES: &[BackboneEntry] = &[
     entry::<ResFfn>("residual feed-forward network for vectors, any depth and width"),
     entry::<WideResNet>("wide residual network for images, any depth and width"),
+    entry::<ResNet>("residual network of published CIFAR weights, any depth"),
     entry::<Bert>("BERT or MPNet encoder for sentences, from a Hugging Face folder"),
     entry::<Identity>("vectors as they are, for embeddings of another model and tables"),
     entry::<Pooler>("one layer started at the identity, for vectors of an encoder not trained"),

@@ -5,6 +5,7 @@ use burn::tensor::{Device, Tensor};
 use serde::{Deserialize, Serialize};
 
 use super::Backbone;
+use super::images::{self, Normalization};
 use crate::nn::{BatchNorm, Convolution, Dropout};
 use crate::spectral::SpectralLayer;
 use crate::{Error, Pass, Result};
@@ -21,11 +22,13 @@ pub struct WideResNetConfig {
     pub dropout: f64,
     /// Channels, height and width of the images; the sizes can be divided by four.
     pub image: [usize; 3],
+    /// How the channels are normalized.
+    pub normalization: Option<Normalization>,
 }
 
 impl Default for WideResNetConfig {
     fn default() -> Self {
-        Self { depth: 28, widen: 10, dropout: 0.1, image: [3, 32, 32] }
+        Self { depth: 28, widen: 10, dropout: 0.1, image: [3, 32, 32], normalization: None }
     }
 }
 
@@ -40,12 +43,7 @@ impl WideResNetConfig {
         if !(0.0..1.0).contains(&self.dropout) {
             return Err(Error::config("dropout", self.dropout, "it must be in [0, 1)"));
         }
-        let [channels, height, width] = self.image;
-        if channels == 0 || height == 0 || width == 0 || height % 4 != 0 || width % 4 != 0 {
-            let rule = "there must be channels, and both sizes must be multiples of four";
-            return Err(Error::config("image", format!("{:?}", self.image), rule));
-        }
-        Ok(())
+        images::check(self.image, self.normalization.as_ref())
     }
 
     /// Channels and stride of each group's first block.
@@ -76,6 +74,8 @@ pub struct WideResNet {
     blocks: Vec<Block>,
     norm: BatchNorm,
     image: [usize; 2],
+    #[module(skip)]
+    normalization: Option<Normalization>,
 }
 
 #[derive(Module, Debug)]
@@ -108,7 +108,7 @@ impl Block {
             Some(shortcut) => shortcut.forward(active.clone(), None),
             None => input,
         };
-        let hidden = self.conv1.forward_normalized(active, &self.norm2, pass);
+        let hidden = self.conv1.forward_normalized(active, &self.norm2, None, pass);
         self.conv2.forward(self.dropout.forward(hidden, pass), Some(residual))
     }
 }
@@ -135,12 +135,14 @@ impl Backbone for WideResNet {
             blocks,
             norm: BatchNorm::new(before, device),
             image: [height, width],
+            normalization: config.normalization.clone(),
         })
     }
 
     /// Images come with their channels first, `[batch, channels, height, width]`.
     fn forward(&self, batch: Tensor<4>, pass: &mut Pass) -> Tensor<2> {
-        let first = self.first.forward(batch.permute([0, 2, 3, 1]), None);
+        let images = images::prepared(batch, self.normalization.as_ref());
+        let first = self.first.forward(images, None);
         let hidden = self.blocks.iter().fold(first, |hidden, block| block.forward(hidden, pass));
         sngp_kernels::mean_pool(self.norm.forward(hidden, pass))
     }
@@ -150,21 +152,12 @@ impl Backbone for WideResNet {
     }
 
     fn check(config: &WideResNetConfig, batch: &Tensor<4>) -> Result<()> {
-        let [_, channels, height, width] = batch.dims();
-        let found = [channels, height, width];
-        if found == config.image {
-            return Ok(());
-        }
-        let show = |image: [usize; 3]| format!("{} x {} x {}", image[0], image[1], image[2]);
-        Err(Error::shape("channels, height and width of an image", show(config.image), show(found)))
+        images::check_batch(config.image, batch)
     }
 
     /// A row is an image, channel by channel.
     fn batch_of_rows(config: &WideResNetConfig, rows: Tensor<2>) -> Option<Tensor<4>> {
-        let [count, columns] = rows.dims();
-        let [channels, height, width] = config.image;
-        (columns == channels * height * width)
-            .then(|| rows.reshape([count, channels, height, width]))
+        images::of_rows(config.image, rows)
     }
 
     /// Every convolution, at the size of the images it sees.

@@ -127,6 +127,11 @@ impl<B: Backbone> Model<B> {
         &self.backbone
     }
 
+    /// The device it is on.
+    pub fn device(&self) -> &Device {
+        &self.device
+    }
+
     /// The names of the classes; empty for regression.
     pub fn labels(&self) -> &[String] {
         &self.labels

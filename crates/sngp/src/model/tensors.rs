@@ -25,6 +25,24 @@ struct Entry {
     bytes: Vec<u8>,
 }
 
+impl Entry {
+    /// The transposed matrix.
+    fn turned(self, name: &str) -> Result<Self> {
+        let [rows, columns] = self.shape[..] else {
+            let what = format!("tensor `{name}`, to be transposed");
+            return Err(Error::shape(what, "2 axes", self.shape.len()));
+        };
+        let size = self.bytes.len() / (rows * columns).max(1);
+        let mut bytes = Vec::with_capacity(self.bytes.len());
+        for column in 0..columns {
+            for row in 0..rows {
+                bytes.extend_from_slice(&self.bytes[(row * columns + column) * size..][..size]);
+            }
+        }
+        Ok(Self { shape: vec![columns, rows], bytes, ..self })
+    }
+}
+
 /// What a precision needs beside its matrices.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -113,6 +131,22 @@ impl Tensors {
         };
         let entries = file.tensors().into_iter().map(|(name, view)| (name, entry(view)));
         Ok(Self { entries: entries.collect() })
+    }
+
+    /// The same tensors under other names, matrices turned where that is asked for; what has no
+    /// name is dropped.
+    pub fn renamed(self, name: impl Fn(&str) -> Option<(String, bool)>) -> Result<Self> {
+        let mut renamed = Self::default();
+        for (old, entry) in self.entries {
+            let Some((new, turned)) = name(&old) else { continue };
+            let entry = if turned { entry.turned(&old)? } else { entry };
+            if renamed.entries.insert(new.clone(), entry).is_some() {
+                return Err(Error::Data(format!(
+                    "`{old}` and another tensor are both `{new}` here"
+                )));
+            }
+        }
+        Ok(renamed)
     }
 
     /// Takes f64 values and their shape.

@@ -3,6 +3,7 @@
 use burn::module::Module;
 use burn::nn::conv::{Conv2d, Conv2dConfig};
 use burn::nn::{Initializer, PaddingConfig2d};
+use burn::tensor::activation::relu;
 use burn::tensor::{Device, Tensor};
 use sngp_kernels::{Geometry, Prepared};
 
@@ -59,17 +60,29 @@ impl Convolution {
         sngp_kernels::convolution(input, weight, self.geometry(), residual, prepared)
     }
 
-    /// The convolution, normalized and cut off at zero: one pass where the normalization is known.
+    /// The convolution, normalized, with an optional residual added, and cut off at zero: one pass
+    /// where the normalization is known.
     ///
     /// # Shapes
     /// - as for [`forward`](Self::forward)
-    pub fn forward_normalized(&self, input: Tensor<4>, norm: &BatchNorm, pass: &Pass) -> Tensor<4> {
+    pub fn forward_normalized(
+        &self,
+        input: Tensor<4>,
+        norm: &BatchNorm,
+        residual: Option<Tensor<4>>,
+        pass: &Pass,
+    ) -> Tensor<4> {
         if pass.mode() == Mode::Train {
-            return norm.forward(self.forward(input, None), pass);
+            let output = self.forward(input, None);
+            return match residual {
+                Some(residual) => relu(norm.forward_linear(output, pass) + residual),
+                None => norm.forward(output, pass),
+            };
         }
         let (scale, shift) = norm.scale_and_shift();
         let (weight, prepared) = (self.conv.weight.val(), Some(&self.prepared));
-        sngp_kernels::convolution_folded(input, weight, self.geometry(), scale, shift, prepared)
+        let geometry = self.geometry();
+        sngp_kernels::convolution_folded(input, weight, geometry, scale, shift, residual, prepared)
     }
 
     fn geometry(&self) -> Geometry {

@@ -7,6 +7,7 @@ use burn::tensor::ops::{ConvOptions, ConvTransposeOptions, PadMode};
 use burn::tensor::{Tensor, TensorData};
 use rand::RngExt;
 use rand_distr::StandardNormal;
+use sngp_kernels::{Geometry, convolution_transposed};
 
 use crate::seed::{Purpose, stream};
 
@@ -147,6 +148,16 @@ impl Operator {
 }
 
 impl Convolution {
+    /// How our own kernels see it, where they have such convolutions.
+    fn geometry(&self) -> Option<Geometry> {
+        let [(padding, _), _] = self.padding;
+        let plain = self.padding == [(padding, padding); 2]
+            && self.stride[0] == self.stride[1]
+            && self.dilation == [1, 1]
+            && self.groups == 1;
+        plain.then_some(Geometry { stride: self.stride[0], padding })
+    }
+
     fn output_shape(&self) -> [usize; 4] {
         let [outputs, _, kernel_height, kernel_width] = self.kernel.dims();
         let size = |axis: usize, kernel: usize| {
@@ -159,6 +170,11 @@ impl Convolution {
     fn apply(&self, v: Tensor<1>) -> Tensor<1> {
         let channels = self.kernel.dims()[1] * self.groups;
         let image = v.reshape([1, channels, self.input[0], self.input[1]]);
+        if let Some(geometry) = self.geometry() {
+            let (image, kernel) = (image.permute([0, 2, 3, 1]), self.kernel.clone());
+            let output = sngp_kernels::convolution(image, kernel, geometry, None, None);
+            return output.permute([0, 3, 1, 2]).flatten(0, 3);
+        }
         let [(top, bottom), (left, right)] = self.padding;
         let image = image.pad((left, right, top, bottom), PadMode::Constant(0.0));
         let options = ConvOptions::new(self.stride, [0, 0], self.dilation, self.groups);
@@ -170,6 +186,14 @@ impl Convolution {
     fn apply_transposed(&self, u: Tensor<1>) -> Tensor<1> {
         let [_, _, kernel_height, kernel_width] = self.kernel.dims();
         let shape = self.output_shape();
+        if let Some(geometry) = self.geometry() {
+            let output = u.clone().reshape(shape).permute([0, 2, 3, 1]);
+            let kernel = self.kernel.clone();
+            let size = self.input;
+            if let Some(image) = convolution_transposed(output, kernel, geometry, size) {
+                return image.permute([0, 3, 1, 2]).flatten(0, 3);
+            }
+        }
         let rest = |axis: usize, kernel: usize| {
             let padded = self.input[axis] + self.padding[axis].0 + self.padding[axis].1;
             let reached =

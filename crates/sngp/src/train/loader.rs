@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::thread::JoinHandle;
 
 use burn::data::dataloader::{DataLoader, DataLoaderIterator, Progress};
 use burn::data::dataset::DatasetError;
@@ -21,6 +23,9 @@ pub(super) struct Example<B> {
     /// The epoch it belongs to, from 1.
     pub epoch: usize,
 }
+
+/// Batches that are made before they are asked for.
+const AHEAD: usize = 2;
 
 /// Batches whose examples are sorted by length together while training.
 const WINDOW: usize = 50;
@@ -109,7 +114,21 @@ impl<B: Send + 'static> DataLoader<Example<B>> for EpochLoader<B> {
             order.sort_by_key(|&row| data.inputs.length(row));
         }
         let seed = derive(self.shuffle.unwrap_or(0), Purpose::Training, epoch as u64);
-        Box::new(EpochIterator { loader: self, order, done: 0, seed, epoch })
+        let rows = if self.data.is_some() { order.len() } else { 0 };
+        let (sender, examples) = sync_channel(AHEAD);
+        let worker = self.data.clone().map(|data| {
+            let maker = Maker {
+                data,
+                order,
+                batch_size: self.batch_size,
+                augment: self.shuffle.is_some(),
+                seed,
+                epoch,
+                device: self.device.clone(),
+            };
+            std::thread::spawn(move || maker.run(&sender))
+        });
+        Box::new(EpochIterator { examples, worker, done: 0, rows })
     }
 
     fn num_items(&self) -> usize {
@@ -126,45 +145,125 @@ impl<B: Send + 'static> DataLoader<Example<B>> for EpochLoader<B> {
     }
 }
 
-struct EpochIterator<'a, B> {
-    loader: &'a EpochLoader<B>,
+/// Makes the batches of an epoch on a thread of its own, a few ahead of the training.
+struct Maker<B> {
+    data: Labelled<B>,
     order: Vec<usize>,
-    done: usize,
+    batch_size: usize,
+    /// Whether inputs are seen as a training step does.
+    augment: bool,
     seed: u64,
     epoch: usize,
+    device: Device,
 }
 
-impl<B> Iterator for EpochIterator<'_, B> {
-    type Item = Result<Example<B>, DatasetError>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        let data = self.loader.data.as_ref()?;
-        let end = self.done.saturating_add(self.loader.batch_size).min(self.order.len());
-        let rows = &self.order[self.done..end];
-        if rows.is_empty() {
-            return None;
+impl<B> Maker<B> {
+    fn run(&self, sender: &SyncSender<Example<B>>) {
+        for (index, rows) in self.order.chunks(self.batch_size).enumerate() {
+            let Labelled { inputs, targets } = &self.data;
+            let seed = self.seed.wrapping_add((index * self.batch_size) as u64);
+            let example = Example {
+                inputs: match self.augment {
+                    true => inputs.training_batch(rows, seed, &self.device),
+                    false => inputs.batch(rows, &self.device),
+                },
+                targets: targets.batch(rows, &self.device),
+                rows: rows.len(),
+                seed,
+                epoch: self.epoch,
+            };
+            // Nobody waits for it where the training was stopped.
+            if sender.send(example).is_err() {
+                return;
+            }
         }
-        let example = Example {
-            inputs: data.inputs.batch(rows, &self.loader.device),
-            targets: data.targets.batch(rows, &self.loader.device),
-            rows: rows.len(),
-            seed: self.seed.wrapping_add(self.done as u64),
-            epoch: self.epoch,
-        };
-        self.done = end;
-        Some(Ok(example))
     }
 }
 
-impl<B> DataLoaderIterator<Example<B>> for EpochIterator<'_, B> {
+struct EpochIterator<B> {
+    examples: Receiver<Example<B>>,
+    worker: Option<JoinHandle<()>>,
+    done: usize,
+    rows: usize,
+}
+
+impl<B> Iterator for EpochIterator<B> {
+    type Item = Result<Example<B>, DatasetError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        match self.examples.recv() {
+            Ok(example) => {
+                self.done += example.rows;
+                Some(Ok(example))
+            }
+            Err(_) => {
+                // It has made everything, or it panicked: then so does the training.
+                if let Some(Err(panic)) = self.worker.take().map(JoinHandle::join) {
+                    std::panic::resume_unwind(panic);
+                }
+                None
+            }
+        }
+    }
+}
+
+impl<B: Send> DataLoaderIterator<Example<B>> for EpochIterator<B> {
     fn progress(&self) -> Progress {
-        Progress::new(self.done, self.order.len(), Some("items".to_string()))
+        Progress::new(self.done, self.rows, Some("items".to_string()))
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use burn::tensor::Tensor;
+
     use super::*;
+    use crate::data::Targets;
+
+    /// Batches that say which seed they were drawn with; the last row cannot be made.
+    struct Seeded;
+
+    impl Inputs<Tensor<1>> for Seeded {
+        fn rows(&self) -> usize {
+            7
+        }
+
+        fn batch(&self, _: &[usize], device: &Device) -> Tensor<1> {
+            Tensor::zeros([1], device)
+        }
+
+        fn training_batch(&self, rows: &[usize], seed: u64, device: &Device) -> Tensor<1> {
+            assert!(!rows.contains(&6), "row 6 cannot be made");
+            Tensor::full([1], (seed % 1000 + 1) as f32, device)
+        }
+    }
+
+    fn loader(shuffle: Option<u64>, rows: usize) -> EpochLoader<Tensor<1>> {
+        let targets = Targets::classes((0..7).map(|row| row % 2).collect(), 2).unwrap();
+        let data = Labelled::new(Seeded, targets).unwrap();
+        let mut loader = EpochLoader::new(Some(data), 2, shuffle, 0, &Device::flex());
+        loader.range = 0..rows;
+        loader
+    }
+
+    #[test]
+    fn training_draws_from_the_step_and_validation_draws_nothing() {
+        let drawn = |loader: &EpochLoader<Tensor<1>>| -> Vec<f32> {
+            loader.iter().map(|example| example.unwrap().inputs.into_scalar()).collect()
+        };
+        let (first, again) = (loader(Some(3), 6), loader(Some(3), 6));
+        let epoch = drawn(&first);
+        assert_eq!((epoch.len(), epoch.contains(&0.0)), (3, false));
+        assert_eq!(epoch, drawn(&again));
+        assert_ne!(epoch, drawn(&again), "another epoch");
+        assert_eq!(drawn(&loader(None, 7)), [0.0; 4]);
+    }
+
+    #[test]
+    #[should_panic(expected = "row 6 cannot be made")]
+    fn what_goes_wrong_while_a_batch_is_made_is_not_lost() {
+        loader(Some(3), 7).iter().for_each(drop);
+    }
 
     #[test]
     fn buckets_hold_every_row_once_and_rows_alike_together() {

@@ -5,7 +5,10 @@
 use burn::module::{Module, ModuleMapper, Param};
 use burn::tensor::{DType, Device, Tensor, TensorData};
 use sngp::Pass;
-use sngp::backbone::{Backbone, ResFfn, ResFfnConfig, WideResNet, WideResNetConfig};
+use sngp::backbone::{
+    Backbone, Normalization, ResFfn, ResFfnConfig, ResNet, ResNetConfig, WideResNet,
+    WideResNetConfig,
+};
 use sngp::nn::{GaussianProcessConfig, TransformerConfig};
 
 struct InDouble;
@@ -48,9 +51,26 @@ fn the_residual_network_agrees() {
 
 #[test]
 fn the_wide_network_agrees_in_evaluation_and_in_training() {
-    let config = WideResNetConfig { depth: 10, widen: 2, dropout: 0.0, image: [3, 16, 16] };
+    let config = WideResNetConfig {
+        depth: 10,
+        widen: 2,
+        dropout: 0.0,
+        image: [3, 16, 16],
+        ..Default::default()
+    };
     // One for each comparison: clones share the running averages, and would share their type.
     let build = || WideResNet::build(&config, &Device::flex()).unwrap();
+    compare(build(), filled([3, 3, 16, 16]), |network, x| {
+        network.forward(x, &mut Pass::evaluate())
+    });
+    compare(build(), filled([3, 3, 16, 16]), |network, x| network.forward(x, &mut Pass::train(1)));
+}
+
+#[test]
+fn the_published_network_agrees_in_evaluation_and_in_training() {
+    let normalization = Normalization { mean: vec![0.5, 0.4, 0.3], deviation: vec![0.2, 0.3, 0.4] };
+    let config = ResNetConfig { depth: 8, image: [3, 16, 16], normalization: Some(normalization) };
+    let build = || ResNet::build(&config, &Device::flex()).unwrap();
     compare(build(), filled([3, 3, 16, 16]), |network, x| {
         network.forward(x, &mut Pass::evaluate())
     });

@@ -43,7 +43,7 @@ fn fit(method: impl Into<Method>) -> Model<WideResNet> {
     // The hidden vectors have 64 entries of about one, and the features a norm of one.
     config.gaussian_process.features.length_scale = 64.0;
     config.gaussian_process.feature_gain = 32f64.sqrt();
-    let backbone = WideResNetConfig { depth: 10, widen: 1, dropout: 0.1, image: [3, 8, 8] };
+    let backbone = WideResNetConfig { depth: 10, widen: 1, image: [3, 8, 8], ..Default::default() };
     let labels = (0..Shades::ROWS).map(Shades::label).collect();
     let data = Labelled::new(Shades, Targets::classes(labels, 2).unwrap()).unwrap();
     let options = FitOptions::new(&Device::flex());

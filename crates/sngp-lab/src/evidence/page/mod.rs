@@ -107,7 +107,7 @@ fn calibration(evidence: &Evidence) -> String {
 
 /// A plot with its title and its sentence, drawn in the page's own colours and font.
 fn figure(plot: &Plot) -> String {
-    let id = plot.chart.id;
+    let id = &plot.chart.id;
     let [width, height] = Chart::SIZE;
     let drawing = match plot.chart.body() {
         Ok(body) => format!(

@@ -16,7 +16,7 @@ fn roc(found: &Detection, sweep: &Sweep) -> Plot {
     let start = sweep.starting();
     let at = [1.0 - sweep.coverage(start), sweep.caught(start).unwrap_or(0.0)];
     let chart = Chart {
-        id: "roc",
+        id: "roc".into(),
         x: share("test examples turned away (%)"),
         y: share("out-of-domain turned away (%)"),
         series: vec![
@@ -43,7 +43,7 @@ fn precision_recall(found: &Detection, sweep: &Sweep) -> Plot {
     let at = [sweep.caught(start).unwrap_or(0.0), precision];
     let rate = found.base_rate;
     let chart = Chart {
-        id: "precision_recall",
+        id: "precision_recall".into(),
         x: share("recall: out-of-domain turned away (%)"),
         y: share("precision (%)"),
         series: vec![

@@ -29,7 +29,7 @@ pub(super) fn plot(evidence: &Evidence, sorted: &Sorted, sweep: &Sweep) -> Optio
     let label = if evidence.score.is_empty() { "uncertainty" } else { &evidence.score };
     let scale = if histogram.log { Scale::Log } else { Scale::Linear };
     let chart = Chart {
-        id: "histogram",
+        id: "histogram".into(),
         x: Axis { label: label.into(), range: histogram.range, scale },
         y: Axis {
             label: "density: share of each set (%)".into(),

@@ -19,7 +19,7 @@ pub(in crate::evidence) fn plot(evidence: &Evidence) -> Option<Plot> {
     let series = |label: &str, tone, shape| Series { label: label.into(), tone, shape };
     let axis = |label: &str, range| Axis { label: label.into(), range, scale: Scale::Linear };
     let chart = Chart {
-        id: "regression_scatter",
+        id: "regression_scatter".into(),
         x: axis("truth", x),
         y: axis("predicted", y),
         series: vec![

@@ -18,7 +18,7 @@ pub(in crate::evidence) fn plot(evidence: &Evidence) -> Option<Plot> {
         |label: &str| Axis { label: label.into(), range: [low, 1.0], scale: Scale::Percent };
     let series = |label: &str, tone, shape| Series { label: label.into(), tone, shape };
     let chart = Chart {
-        id: "reliability",
+        id: "reliability".into(),
         x: share("confidence: probability of its answer (%)"),
         y: share("right (%)"),
         series: vec![

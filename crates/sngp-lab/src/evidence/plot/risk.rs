@@ -33,7 +33,7 @@ pub(super) fn plot(sorted: &Sorted, sweep: &Sweep) -> Plot {
     }
     lines.push(series("test", Tone::Blue, Shape::Line(test.points)));
     let mark = mark(Position::Point(at));
-    let chart = Chart { id: "risk_coverage", x, y, series: lines, mark, counts: Vec::new() };
+    let chart = Chart { id: "risk_coverage".into(), x, y, series: lines, mark, counts: Vec::new() };
     Plot { chart, title: "Error against coverage", caption }
 }
 

@@ -5,7 +5,7 @@ use crate::figure::{FigureError, Result};
 
 /// Checks everything that drawing relies on.
 pub(super) fn chart(chart: &Chart) -> Result<()> {
-    let refuse = |reason| FigureError::Panel { panel: chart.id.into(), reason };
+    let refuse = |reason| FigureError::Panel { panel: chart.id.to_string(), reason };
     for axis in [&chart.x, &chart.y] {
         self::axis(axis).map_err(refuse)?;
     }

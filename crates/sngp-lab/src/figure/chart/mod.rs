@@ -11,6 +11,8 @@ mod tone;
 pub use scale::{Axis, Scale};
 pub use tone::Tone;
 
+use std::borrow::Cow;
+
 use super::canvas::Canvas;
 use super::{Figure, Result};
 use layout::Layout;
@@ -22,7 +24,7 @@ use layout::Layout;
 ///
 /// let axis = |label: &str| Axis { label: label.into(), range: [0.0, 1.0], scale: Scale::Percent };
 /// let chart = Chart {
-///     id: "roc",
+///     id: "roc".into(),
 ///     x: axis("in-domain turned away (%)"),
 ///     y: axis("out-of-domain turned away (%)"),
 ///     series: vec![Series {
@@ -39,7 +41,7 @@ use layout::Layout;
 #[derive(Debug, Clone, PartialEq)]
 pub struct Chart {
     /// Keeps the names inside the SVG apart where several charts stand in one page.
-    pub id: &'static str,
+    pub id: Cow<'static, str>,
     /// The horizontal axis.
     pub x: Axis,
     /// The vertical axis.

@@ -10,7 +10,7 @@ fn chart(shape: Shape) -> Chart {
     let series = Series { label: "a <b>".into(), tone: Tone::Blue, shape };
     let mark = Mark { label: "here".into(), at: Position::Point([0.5, 2.0]) };
     Chart {
-        id: "test",
+        id: "test".into(),
         x: axis(),
         y: axis(),
         series: vec![series],

@@ -1,5 +1,6 @@
 //! What is chosen on held-out data.
 
+use serde::{Deserialize, Serialize};
 use sngp::backbone::Backbone;
 use sngp::data::{Labelled, Targets};
 use sngp::metrics::nll;
@@ -7,7 +8,58 @@ use sngp::model::{Decision, Model};
 use sngp::predict::Integration;
 use sngp::{Error, Result};
 
-use super::experiment::TuningConfig;
+/// What is chosen on held-out data, never on test data.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct TuningConfig {
+    /// Mean-field factors to choose from by the negative log-likelihood of held-out examples of
+    /// the known classes.
+    pub factors: Vec<f64>,
+    /// Ridges to choose from, likewise.
+    pub ridges: Vec<f64>,
+    /// The share of such examples that the saved model turns away at most.
+    pub abstain: f64,
+}
+
+impl Default for TuningConfig {
+    fn default() -> Self {
+        Self { factors: Vec::new(), ridges: Vec::new(), abstain: 0.05 }
+    }
+}
+
+impl TuningConfig {
+    /// Whether anything is left to choose.
+    pub(super) fn chooses(&self) -> bool {
+        !(self.factors.is_empty() && self.ridges.is_empty())
+    }
+
+    /// Refuses choices that no model can have.
+    pub(crate) fn check(&self) -> Result<()> {
+        for (what, values) in [("factors", &self.factors), ("ridges", &self.ridges)] {
+            if let Some(value) = values.iter().find(|v| !(v.is_finite() && **v >= 0.0)) {
+                return Err(Error::config(what, value, "it must be finite and not negative"));
+            }
+        }
+        if !(self.abstain > 0.0 && self.abstain < 1.0) {
+            return Err(Error::config("abstain", self.abstain, "it is a share, in (0, 1)"));
+        }
+        Ok(())
+    }
+
+    /// Refuses, before anything is trained, fewer held-out examples than the threshold needs.
+    pub(super) fn check_rows(&self, held_out: usize) -> Result<()> {
+        let needed = (1.0 / self.abstain).ceil() as usize - 1;
+        if held_out >= needed {
+            return Ok(());
+        }
+        let message = format!(
+            "turning away {} of the examples takes {needed} held-out ones, there are {held_out}; \
+             set abstain higher",
+            self.abstain
+        );
+        Err(Error::Data(message))
+    }
+}
 
 /// Chooses ridge and mean-field factor by the negative log-likelihood of held-out examples, for
 /// models that have a variance.
@@ -61,7 +113,7 @@ pub(super) fn decide<B: Backbone>(
 }
 
 /// The classes of labelled examples.
-pub(super) fn class_labels<B>(data: &Labelled<B>) -> Result<&[usize]> {
+pub fn class_labels<B>(data: &Labelled<B>) -> Result<&[usize]> {
     match &*data.targets {
         Targets::Classes { labels, .. } => Ok(labels),
         Targets::Values(_) => Err(Error::Unsupported("classes are needed".to_string())),

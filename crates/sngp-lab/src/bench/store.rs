@@ -1,10 +1,13 @@
 //! Trained networks on disk, so that a second start trains nothing twice.
 
+use std::collections::BTreeMap;
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
+use sngp::files::write_whole;
 use sngp::train::{EpochSummary, Observer};
 use sngp::{Error, Result};
 
@@ -56,6 +59,54 @@ impl Training {
 /// Where the networks of a benchmark are kept.
 pub(super) fn network_folder(runs: &Path, method: &str, seed: u64) -> PathBuf {
     runs.join(format!("{method}-{seed}"))
+}
+
+/// What was measured of a method with one seed.
+pub(super) fn measured_file(runs: &Path, method: &str, seed: u64) -> PathBuf {
+    runs.join(format!("{method}-{seed}.measured.json"))
+}
+
+/// One figure.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Figure {
+    /// What it was measured on.
+    pub split: String,
+    /// The metric.
+    pub metric: String,
+    /// Its value.
+    pub value: f64,
+}
+
+/// Everything that was measured of a method with one seed. It is kept, so that a second start
+/// gives the same table, latencies included.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Measured {
+    /// A hash of everything it depends on, this program included.
+    pub(super) fingerprint: String,
+    /// The figures.
+    pub figures: Vec<Figure>,
+    /// Plots as the insides of SVG images, by name.
+    pub plots: BTreeMap<String, String>,
+}
+
+impl Measured {
+    /// Adds a figure.
+    pub fn add(&mut self, split: &str, metric: &str, value: f64) {
+        self.figures.push(Figure { split: split.to_string(), metric: metric.to_string(), value });
+    }
+
+    /// What is kept, where it is of the same networks and program; otherwise it is measured anew.
+    pub(super) fn read(path: &Path, fingerprint: &str) -> Option<Self> {
+        let found: Self = serde_json::from_slice(&fs::read(path).ok()?).ok()?;
+        (found.fingerprint == fingerprint).then_some(found)
+    }
+
+    pub(super) fn write(&self, path: &Path) -> Result<()> {
+        let text = serde_json::to_vec(self).map_err(|error| Error::Data(error.to_string()))?;
+        write_whole(path, &text)
+    }
 }
 
 /// Keeps the learning curve on its way to another observer.

@@ -1,0 +1,89 @@
+//! The parts of a benchmark's page.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+use super::detection::{DEFAULT, by_score};
+use crate::published::Figures;
+use crate::report::{Report, Row};
+
+/// A column of ours: split, metric and heading.
+pub type Column<'a> = (&'a str, &'a str, &'a str);
+
+/// Our figures, and the paper's beside them. `theirs` are its columns with their headings.
+pub fn beside_the_paper(
+    report: &Report,
+    ours: &[Column<'_>],
+    paper: &BTreeMap<&str, Figures>,
+    theirs: &[(&str, &str)],
+) -> String {
+    let mut text = String::new();
+    let headings: Vec<String> = ours
+        .iter()
+        .map(|(_, _, heading)| heading.to_string())
+        .chain(theirs.iter().map(|(_, heading)| format!("paper: {heading}")))
+        .collect();
+    let _ = writeln!(text, "| method | seeds | {} |", headings.join(" | "));
+    let _ = writeln!(text, "|---|---|{}", "---|".repeat(headings.len()));
+    for method in report.methods() {
+        let measured = ours.iter().map(|(split, metric, _)| report.cell(method, split, metric));
+        let published = theirs.iter().map(|(column, _)| {
+            let figure = paper.get(method).and_then(|figures| figures.get(column)).copied();
+            // The paper has its accuracies in percent.
+            let percent = column.ends_with("acc");
+            let figure = figure.map(|figure| if percent { figure / 100.0 } else { figure });
+            figure.map_or_else(|| "–".to_string(), |figure| format!("{figure:.3}"))
+        });
+        let cells: Vec<String> = measured.chain(published).collect();
+        let _ = writeln!(text, "| `{method}` | {} | {} |", report.seeds(method), cells.join(" | "));
+    }
+    text.push('\n');
+    text
+}
+
+/// AUROC and AUPR by every score; the one a method is measured by in bold.
+pub fn by_every_score(report: &Report, strangers: &str, heading: &str) -> String {
+    let prefix = by_score(strangers);
+    let scores: Vec<&str> =
+        report.splits().filter_map(|split| split.strip_prefix(prefix.as_str())).collect();
+    let mut text = format!(
+        "{heading} AUROC / AUPR by every score; the one the method is measured by in bold.\n\n"
+    );
+    let _ = writeln!(text, "| method | {} |", scores.join(" | "));
+    let _ = writeln!(text, "|---|{}", "---|".repeat(scores.len()));
+    for method in report.methods() {
+        let cell = |score: &&str| {
+            let split = format!("{prefix}{score}");
+            let mean = |metric| report.find(method, &split, metric).map(|row| row.mean);
+            match (mean("auroc"), mean("aupr")) {
+                (Some(auroc), Some(aupr)) if mean(DEFAULT).is_some() => {
+                    format!("**{auroc:.4} / {aupr:.4}**")
+                }
+                (Some(auroc), Some(aupr)) => format!("{auroc:.4} / {aupr:.4}"),
+                _ => "–".to_string(),
+            }
+        };
+        let cells: Vec<String> = scores.iter().map(cell).collect();
+        let _ = writeln!(text, "| `{method}` | {} |", cells.join(" | "));
+    }
+    text.push('\n');
+    text
+}
+
+/// What was chosen on held-out data, and where the figures come from.
+pub fn ending(report: &Report) -> String {
+    let mut text = String::new();
+    let tuned = |metric| move |row: &&Row| row.split == "tuned" && row.metric == metric;
+    for row in report.rows.iter().filter(tuned("mean_field_factor")) {
+        let ridge = report.rows.iter().filter(tuned("ridge")).find(|r| r.method == row.method);
+        let ridge = ridge.map_or(f64::NAN, |row| row.mean);
+        let _ = writeln!(
+            text,
+            "`{}`: mean-field factor {:.3}, ridge {ridge:.3}, chosen on the validation split.  ",
+            row.method, row.mean
+        );
+    }
+    let Report { command, commit, cpu, .. } = report;
+    let _ = writeln!(text, "\nCommand: `{command}`; commit {commit}; CPU: {cpu}.");
+    text
+}

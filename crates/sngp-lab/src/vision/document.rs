@@ -1,0 +1,64 @@
+//! The table beside the paper's.
+
+use crate::bench::tables::{Column, beside_the_paper, by_every_score, ending};
+use crate::published;
+use crate::report::Report;
+use crate::vision::VisionExperiment;
+use crate::vision::run::PLOTS;
+
+/// A benchmark's page: our figures beside the paper's, the plots, then every score.
+pub fn document(name: &str, experiment: &VisionExperiment, report: &Report) -> String {
+    let data = experiment.data.source.name();
+    let mut text = format!("# Images: {name}\n\n");
+    text.push_str(
+        "Mean over seeds, ± standard error where there is more than one. `test`: clean test \
+         images. `corrupted`: the mean over corruptions and severities, each measured by itself. \
+         Strangers are told from test images by the score in bold below; AUPR counts them as \
+         positive and depends on how many there are. Latency is the median of one image at a \
+         time. The paper's figures (WRN-28-10, ten seeds, all of CIFAR-C and SVHN, its own \
+         hardware) are on the right.\n\n",
+    );
+    let mut columns: Vec<Column<'_>> = vec![
+        ("test", "accuracy", "accuracy"),
+        ("corrupted", "accuracy", "corrupted accuracy"),
+        ("test", "ece", "ECE"),
+        ("corrupted", "ece", "corrupted ECE"),
+        ("test", "nll", "NLL"),
+        ("corrupted", "nll", "corrupted NLL"),
+        ("test", "brier", "Brier"),
+    ];
+    let strangers: Vec<&str> =
+        experiment.strangers.iter().map(|strangers| strangers.source.name()).collect();
+    let headings: Vec<[String; 2]> = strangers
+        .iter()
+        .map(|name| ["AUPR", "AUROC"].map(|what| format!("{name} {what}")))
+        .collect();
+    for (name, [aupr, auroc]) in strangers.iter().zip(&headings) {
+        columns.extend([(*name, "aupr", aupr.as_str()), (*name, "auroc", auroc.as_str())]);
+    }
+    columns.push(("one image", "latency_ms", "latency, ms"));
+    let paper = published::images(data);
+    let of_strangers: Vec<[String; 2]> =
+        strangers.iter().map(|name| [format!("aupr_{name}"), format!("{name} AUPR")]).collect();
+    let theirs: Vec<(&str, &str)> = [
+        ("acc", "accuracy"),
+        ("c_acc", "corrupted accuracy"),
+        ("ece", "ECE"),
+        ("c_ece", "corrupted ECE"),
+        ("nll", "NLL"),
+        ("c_nll", "corrupted NLL"),
+    ]
+    .into_iter()
+    .chain(of_strangers.iter().map(|[key, heading]| (key.as_str(), heading.as_str())))
+    .chain([("latency_ms", "latency, ms")])
+    .collect();
+    text += &beside_the_paper(report, &columns, &paper, &theirs);
+    for (_, file) in PLOTS {
+        text += &format!("![{file}]({name}-{file}.png)\n\n");
+    }
+    for strangers in strangers {
+        text += &by_every_score(report, strangers, strangers);
+    }
+    text += &ending(report);
+    text
+}

@@ -1,0 +1,90 @@
+//! What is measured of a model.
+
+use std::collections::BTreeMap;
+
+use burn::tensor::Tensor;
+use ndarray::Axis;
+use sngp::Result;
+use sngp::backbone::Backbone;
+use sngp::metrics::{Classification, reliability};
+use sngp::model::Model;
+use sngp::predict::Prediction;
+use sngp::score::Score;
+
+use super::run::PLOTS;
+use super::task::VisionTask;
+use crate::bench::{Measured, class_labels, detection, latency};
+use crate::evidence::{Bin, Evidence, Scored, plots};
+
+/// The bins of the reliability diagram.
+const BINS: usize = 15;
+
+/// Measures a model on clean, corrupted and foreign images.
+pub(super) fn measure<B: Backbone<Batch = Tensor<4>>>(
+    task: &VisionTask,
+    model: &Model<B>,
+    measured: &mut Measured,
+) -> Result<()> {
+    let (score, labels) = (model.config().score(), class_labels(&task.test)?);
+    let test = model.predict(&*task.test.inputs)?;
+    for (metric, value) in classification(&test, labels)? {
+        measured.add("test", metric, value);
+    }
+    let mut evidence = Evidence { score: score.to_string(), ..Evidence::default() };
+    evidence.test = scored(&test, labels, &score)?;
+    for bin in reliability(test.probabilities()?, labels, BINS)? {
+        let (confidence, accuracy, count) = (bin.confidence, bin.accuracy, bin.count);
+        evidence.reliability.push(Bin { confidence, accuracy, count });
+    }
+    // The mean over corruptions and severities, each measured by itself, as it was published.
+    let mut sums: BTreeMap<&str, f64> = BTreeMap::new();
+    for (_, set) in &task.shifted {
+        let (prediction, labels) = (model.predict(&*set.inputs)?, class_labels(set)?);
+        for (metric, value) in classification(&prediction, labels)? {
+            *sums.entry(metric).or_default() += value;
+        }
+        evidence.shift.extend(scored(&prediction, labels, &score)?);
+    }
+    for (metric, sum) in sums {
+        measured.add("corrupted", metric, sum / task.shifted.len() as f64);
+    }
+    for (index, (name, images)) in task.strangers.iter().enumerate() {
+        let strangers = model.predict(images)?;
+        detection(name, &test, &strangers, &score, measured)?;
+        if index == 0 {
+            evidence.ood = score.evaluate(&strangers)?;
+        }
+    }
+    for (stem, mut chart) in plots(&evidence) {
+        if PLOTS.iter().any(|(plot, _)| *plot == stem) {
+            chart.id = format!("{stem}-{}", model.config().method).into();
+            chart.mark = None;
+            let body = chart.body().map_err(|error| sngp::Error::Data(error.to_string()))?;
+            measured.plots.insert(stem, body);
+        }
+    }
+    let device = model.device();
+    let one = |row: usize| model.predict_batch(task.test.inputs.batch(&[row], device)).map(drop);
+    measured.add("one image", "latency_ms", latency(task.test.rows(), one)?);
+    Ok(())
+}
+
+fn classification(prediction: &Prediction, labels: &[usize]) -> Result<Vec<(&'static str, f64)>> {
+    let probabilities = prediction.probabilities()?;
+    let metrics = Classification::all().into_iter();
+    metrics.map(|metric| Ok((metric.name(), metric.evaluate(probabilities, labels)?))).collect()
+}
+
+fn scored(prediction: &Prediction, labels: &[usize], score: &Score) -> Result<Vec<Scored>> {
+    let answers = prediction.labels()?;
+    let probabilities = prediction.probabilities()?;
+    let rows = probabilities.axis_iter(Axis(0)).zip(score.evaluate(prediction)?);
+    let rows = rows.zip(answers.iter().zip(labels));
+    Ok(rows
+        .map(|((row, uncertainty), (answer, label))| Scored {
+            uncertainty,
+            correct: answer == label,
+            probability: row[*answer],
+        })
+        .collect())
+}

@@ -1,0 +1,182 @@
+//! Experiments on images as TOML files.
+
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+use sngp::backbone::{ResNetConfig, WideResNetConfig};
+use sngp::method::Method;
+use sngp::model::ModelConfig;
+use sngp::weights::{KeyMap, KeyRule};
+use sngp::{Error, Result};
+
+use super::shift::ShiftConfig;
+use super::source::Source;
+use crate::bench::TuningConfig;
+use crate::dataset::image::Augmentation;
+use crate::experiment::{check_methods, check_shared, overlaid};
+
+macro_rules! built_in {
+    ($($name:literal),+ $(,)?) => {
+        [$(($name, include_str!(concat!("../../../../experiments/", $name, ".toml")))),+]
+    };
+}
+
+/// The experiments that are built into the binary, by name.
+pub const BUILT_IN: [(&str, &str); 6] = built_in![
+    "cifar10-quick",
+    "cifar10-cpu",
+    "cifar10-paper",
+    "cifar10-resnet20",
+    "cifar100-quick",
+    "cifar100-paper",
+];
+
+/// An experiment on images.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct VisionExperiment {
+    /// The images.
+    pub data: ImageData,
+    /// What is done to training images.
+    #[serde(default)]
+    pub augmentation: Augmentation,
+    /// Images of no class.
+    pub strangers: Vec<StrangersConfig>,
+    /// The same classes under worse conditions.
+    pub shift: Option<ShiftConfig>,
+    /// The network.
+    pub network: NetworkConfig,
+    /// Published weights it starts from.
+    pub pretrained: Option<PretrainedConfig>,
+    /// What is chosen on held-out data.
+    #[serde(default)]
+    pub tuning: TuningConfig,
+    /// The methods that are compared where none are named; those of the paper by default.
+    #[serde(default)]
+    pub compare: Vec<String>,
+    /// The options of every part; the method is set by the benchmark.
+    pub model: ModelConfig,
+    /// What single methods have otherwise: a table of the shape of `model` for each of them.
+    #[serde(default)]
+    pub methods: toml::Table,
+}
+
+/// Labelled images, and how many are held out.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ImageData {
+    /// Where they come from.
+    pub source: Source,
+    /// Training images that are held out for choices: the last ones.
+    pub validation: usize,
+    /// How many of the others are trained on, all by default: the first ones.
+    pub train: Option<usize>,
+}
+
+/// A set of images of no class.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct StrangersConfig {
+    /// Where they come from; the test part is taken.
+    pub source: Source,
+}
+
+/// The hidden mapping. The image's size is that of the data, and the channels are normalized by
+/// the training images' moments where nothing else is given.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum NetworkConfig {
+    /// A wide residual network.
+    WideResnet(WideResNetConfig),
+    /// The residual network of published CIFAR weights.
+    Resnet(ResNetConfig),
+}
+
+/// Published weights.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PretrainedConfig {
+    /// A safetensors file, relative to the data folder.
+    pub file: PathBuf,
+    /// What its tensors are called here.
+    pub keys: PretrainedKeys,
+    /// What is trained.
+    pub train: Trained,
+}
+
+/// A mapping of published names.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum PretrainedKeys {
+    /// One that is known: `resnet` for PyTorch's usual names, `own` for ours.
+    Named(String),
+    /// Rules.
+    Rules(Vec<KeyRule>),
+}
+
+impl PretrainedKeys {
+    /// The mapping.
+    pub fn map(&self) -> Result<KeyMap> {
+        match self {
+            Self::Rules(rules) => Ok(KeyMap { rules: rules.clone() }),
+            Self::Named(name) => match name.as_str() {
+                "resnet" => Ok(KeyMap::resnet()),
+                "own" => Ok(KeyMap::default()),
+                _ => Err(Error::Unknown {
+                    kind: "mapping of keys",
+                    name: name.clone(),
+                    known: "resnet, own, or a list of rules".to_string(),
+                }),
+            },
+        }
+    }
+}
+
+/// How much of a pretrained network is trained.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Trained {
+    /// All of it.
+    Everything,
+    /// A new output layer only. Methods with a dense output keep the published one.
+    Output,
+}
+
+impl VisionExperiment {
+    /// Parses an experiment. Unknown names are refused wherever they stand.
+    ///
+    /// ```
+    /// use sngp_lab::vision::{BUILT_IN, VisionExperiment};
+    ///
+    /// for (name, text) in BUILT_IN {
+    ///     assert!(VisionExperiment::parse(text).is_ok(), "{name}");
+    /// }
+    /// assert!(VisionExperiment::parse("epochs = 3").is_err());
+    /// ```
+    pub fn parse(text: &str) -> Result<Self> {
+        let experiment: Self =
+            toml::from_str(text).map_err(|error| Error::Data(format!("experiment: {error}")))?;
+        check_methods(&experiment.model, &experiment.methods)?;
+        check_shared(&experiment.methods)?;
+        experiment.tuning.check()?;
+        experiment.methods_compared()?;
+        if let Some(pretrained) = &experiment.pretrained {
+            pretrained.keys.map()?;
+        }
+        if experiment.data.validation == 0 {
+            let rule = "choices are made on held-out images";
+            return Err(Error::config("validation", 0, rule));
+        }
+        Ok(experiment)
+    }
+
+    /// The configuration of a method: what all share, and over it what is its own.
+    pub fn model_for(&self, method: &Method) -> Result<ModelConfig> {
+        overlaid(&self.model, &self.methods, method)
+    }
+
+    /// The methods it compares, where it says so.
+    pub fn methods_compared(&self) -> Result<Vec<Method>> {
+        self.compare.iter().map(|name| name.parse()).collect()
+    }
+}

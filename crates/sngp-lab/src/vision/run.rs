@@ -1,0 +1,53 @@
+//! One method of an experiment: trained where it is missing, tuned, measured.
+
+use std::collections::BTreeMap;
+
+use sngp::Result;
+use sngp::method::Method;
+
+use super::evaluate::measure;
+use super::setup::{ImageBackbone, Setup};
+use crate::bench::Networks;
+use crate::figure::{Panel, Panels};
+use crate::report::Measurements;
+
+/// The plots of every method, and the names of the files they are in.
+pub const PLOTS: [(&str, &str); 3] =
+    [("reliability", "reliability"), ("histogram", "scores"), ("risk_coverage", "risk-coverage")];
+
+/// An image benchmark.
+pub struct Bench<'a, B: ImageBackbone> {
+    /// Its networks.
+    pub networks: Networks<'a, Setup<B>>,
+    /// The plots of the methods' first seeds, by the name of their file.
+    pub figures: BTreeMap<&'static str, Panels>,
+}
+
+impl<'a, B: ImageBackbone> Bench<'a, B> {
+    /// A benchmark that has measured nothing yet.
+    pub fn new(networks: Networks<'a, Setup<B>>) -> Self {
+        Self { networks, figures: BTreeMap::new() }
+    }
+
+    /// Measures a method with one seed.
+    pub fn run(
+        &mut self,
+        method: &Method,
+        seed: u64,
+        measurements: &mut Measurements,
+    ) -> Result<()> {
+        let task = &self.networks.study.task;
+        let measured = self
+            .networks
+            .measure(method, seed, &task.digest, |model, found| measure(task, &model, found))?;
+        self.networks.add(method, &measured, measurements);
+        for (plot, file) in PLOTS {
+            let panels = &mut self.figures.entry(file).or_default().panels;
+            let known = panels.iter().any(|panel| panel.title == method.name());
+            if let Some(body) = measured.plots.get(plot).filter(|_| !known) {
+                panels.push(Panel { title: method.to_string(), body: body.clone() });
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,67 @@
+//! The same images under worse conditions.
+
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use sngp::{Error, Result};
+
+use super::source::data;
+use crate::corruption::{Corruption, Severity};
+use crate::dataset::image::{CifarC, Images};
+
+/// Corruptions that CIFAR-10-C has beside its fifteen, for validation.
+const EXTRA: [Corruption; 4] =
+    [Corruption::SpeckleNoise, Corruption::GaussianBlur, Corruption::Spatter, Corruption::Saturate];
+
+/// Where corrupted images come from.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
+pub enum ShiftConfig {
+    /// Made here from the first test images: CIFAR-10-C's fifteen corruptions but `frost`, which
+    /// needs photographs.
+    Own {
+        /// Images of each corruption and severity.
+        rows: usize,
+    },
+    /// A folder in the layout of CIFAR-10-C.
+    CifarC {
+        /// The folder, relative to the data folder.
+        path: PathBuf,
+    },
+}
+
+impl ShiftConfig {
+    /// Every corruption at every severity, by name.
+    pub fn read(&self, folder: &Path, test: &Images) -> Result<Vec<(String, Images)>> {
+        match self {
+            Self::Own { rows } => {
+                let rows: Vec<usize> = (0..test.len().min(*rows)).collect();
+                let clean = test.select(&rows);
+                let kinds = Corruption::ALL.iter().filter(|kind| !EXTRA.contains(kind));
+                each(kinds.copied(), |kind, severity| {
+                    let corrupted = kind.apply_all(&clean, severity, 0);
+                    corrupted.map_err(|error| Error::Data(error.to_string()))
+                })
+            }
+            Self::CifarC { path } => {
+                let set = CifarC::open(folder.join(path), &test.names).map_err(data)?;
+                each(set.corruptions().iter().cloned(), |kind, severity| {
+                    set.read(kind, severity).map_err(data)
+                })
+            }
+        }
+    }
+}
+
+fn each<K: ToString>(
+    kinds: impl Iterator<Item = K>,
+    read: impl Fn(&K, Severity) -> Result<Images>,
+) -> Result<Vec<(String, Images)>> {
+    let mut sets = Vec::new();
+    for kind in kinds {
+        for severity in Severity::ALL {
+            sets.push((format!("{} {severity}", kind.to_string()), read(&kind, severity)?));
+        }
+    }
+    Ok(sets)
+}
