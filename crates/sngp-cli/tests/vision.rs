@@ -45,6 +45,8 @@ optimizer = { kind = 'sgd', momentum = 0.9 }
 learning_rate = 0.02
 [methods.deep_ensemble.method]
 members = 2
+[methods.sngp_ensemble.method]
+members = 2
 ";
 
 /// A folder with images in CIFAR's formats, and an experiment on them.
@@ -141,9 +143,14 @@ fn the_search_writes_an_experiment_that_runs() {
     assert_eq!(fs::read_dir(bench.path("runs/tiny-tune")).unwrap().count(), 3);
     let message = text(&run(&mut bench.command(&arguments), 1).stderr);
     assert!(message.contains("it exists"), "{message}");
+    // Methods that are made of the tuned one's networks take them as they are.
+    let methods = "sngp,sngp_ensemble";
     let arguments =
-        ["bench", "cifar10", "--config", "found.toml", "--methods", "sngp", "--out", "out"];
+        ["bench", "cifar10", "--config", "found.toml", "--methods", methods, "--out", "out"];
     run(&mut bench.command(&arguments), 0);
+    let message =
+        text(&run(&mut bench.command(&["tune", "tiny.toml", "--out", "x.toml"]), 1).stderr);
+    assert!(message.contains("nothing to try"), "{message}");
 }
 
 #[test]
@@ -167,6 +174,9 @@ fn what_is_wrong_is_named() {
     refused((network, &pretrained.replace("'resnet'\ntrain", "'vgg'\ntrain")), "vgg");
     let missing = run(sngp().env_remove("SNGP_DATA").args(["bench", "cifar10"]), 1);
     assert!(text(&missing.stderr).contains("--data"), "{}", text(&missing.stderr));
+    fs::write(bench.path("tiny.toml"), EXPERIMENT).unwrap();
+    let other = run(&mut bench.command(&["bench", "cifar100", "--config", "tiny.toml"]), 1);
+    assert!(text(&other.stderr).contains("sngp bench cifar10"), "{}", text(&other.stderr));
     let wrong = run(&mut bench.command(&["tune", "tiny.toml", "--bounds=0"]), 2);
     assert!(text(&wrong.stderr).contains("--bounds"), "{}", text(&wrong.stderr));
 }

@@ -1,8 +1,26 @@
 //! Where a result comes from.
 
+use std::sync::OnceLock;
+
+use sngp::hash::sha256;
+
 /// The commit this binary was built from.
 pub fn commit() -> &'static str {
     env!("SNGP_COMMIT")
+}
+
+/// A hash of the running program: figures that another build measured may be other figures.
+pub fn program() -> &'static str {
+    static HASH: OnceLock<String> = OnceLock::new();
+    HASH.get_or_init(|| {
+        let program = std::env::current_exe().and_then(std::fs::read);
+        program.map_or_else(|_| commit().to_string(), |bytes| sha256(&bytes))
+    })
+}
+
+/// The processor's name and how many threads work here.
+pub fn processor() -> String {
+    cpu(rayon::current_num_threads())
 }
 
 /// The processor's name and how many threads are used.

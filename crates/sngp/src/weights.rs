@@ -34,8 +34,8 @@ use crate::{Error, Result};
 pub struct KeyRule {
     /// A regular expression.
     pub from: String,
-    /// What replaces the part of the name that it matches; `$1` is its first group. The name
-    /// `-` drops the tensor.
+    /// What replaces the part of the name that it matches; `$1` is its first group, `${1}` before a
+    /// letter or digit. The name `-` drops the tensor.
     pub to: String,
     /// Whether the matrix is to be turned: dense layers are `[outputs, inputs]` in PyTorch and
     /// `[inputs, outputs]` here.
@@ -52,7 +52,7 @@ pub struct KeyRule {
 /// let map = KeyMap::resnet();
 /// assert_eq!(map.name("layer2.0.bn1.weight")?, "backbone.layer2.0.norm1.norm.gamma");
 /// assert_eq!(map.name("linear.bias")?, "head.bias");
-/// assert_eq!(KeyMap::default().name("backbone.first.weight")?, "backbone.first.weight");
+/// assert_eq!(KeyMap::own().name("members.0.head.Dense.bias")?, "head.bias");
 /// # Ok::<(), sngp::Error>(())
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -88,6 +88,27 @@ impl KeyMap {
                 rule(r"^linear\.", "head."),
             ],
         }
+    }
+
+    /// The names of a model folder of ours, the first network of an ensemble's.
+    pub fn own() -> Self {
+        let rule = |from: &str, to: &str| KeyRule {
+            from: from.to_string(),
+            to: to.to_string(),
+            transpose: false,
+        };
+        Self {
+            rules: vec![
+                rule(r"^members\.0\.", ""),
+                rule(r"^(members\.\d+|spectral|posterior)\..*|^log_noise$", DROPPED),
+                rule(r"^head\.Dense\.", "head."),
+            ],
+        }
+    }
+
+    /// Refuses patterns that are none.
+    pub fn check(&self) -> Result<()> {
+        self.compiled().map(drop)
     }
 
     /// The name something published has here.

@@ -174,7 +174,8 @@ pub struct Clinc {
     The data folder holds cifar-10-batches-bin, cifar-100-binary and svhn, as their publishers lay\n\
     them out; an experiment file may name others. Stop with Ctrl-C and start again: it goes on.\n\
     Finished networks are kept in --runs and never trained twice, and neither is anything measured\n\
-    twice by the same program.")]
+    twice by the same program. An ensemble is made of the networks of successive seeds and measured\n\
+    once.")]
 pub struct Cifar {
     /// Experiment: a built-in one by name, or a file [default: the quick one]
     #[arg(long, value_name = "NAME|FILE")]
@@ -189,7 +190,7 @@ pub struct Trainings {
     /// Folder that the experiment's paths are relative to [env: SNGP_DATA]
     #[arg(long, env = "SNGP_DATA", hide_env = true, value_name = "FOLDER")]
     pub data: Option<PathBuf>,
-    /// Methods to compare, separated by commas [default: the eight of the paper]
+    /// Methods to compare, separated by commas [default: the experiment's, or the paper's eight]
     #[arg(long, value_delimiter = ',', value_name = "NAMES", value_parser = method)]
     pub methods: Vec<Method>,
     #[command(flatten)]

@@ -7,9 +7,7 @@ use sngp::Error;
 use sngp::files::write_whole;
 use sngp::method::Method;
 use sngp_lab::bench::RunOptions;
-use sngp_lab::published::Figures;
 use sngp_lab::report::Report;
-use sngp_lab::vision::VisionExperiment;
 
 use crate::args::Trainings;
 use crate::context::Context;
@@ -66,16 +64,12 @@ impl Context {
     pub fn run_options<'a>(
         &'a self,
         observe: &'a (dyn Fn(String) -> Box<dyn sngp::train::Observer> + Sync),
+        say: &'a (dyn Fn(&str) + Sync),
         runs: &'a Path,
     ) -> RunOptions<'a> {
         let interrupter = self.interrupter.clone();
-        RunOptions { device: &self.device, interrupter, observe, runs }
+        RunOptions { device: &self.device, interrupter, observe, runs, say }
     }
-}
-
-/// The methods of a table of the paper; the exact GP takes vectors of small data sets only.
-pub fn published_methods(paper: std::collections::BTreeMap<&str, Figures>) -> Vec<Method> {
-    Method::all().into_iter().filter(|method| paper.contains_key(method.name())).collect()
 }
 
 /// The files of a benchmark's result.
@@ -111,13 +105,4 @@ impl Results<'_> {
         println!("Written: {folder}/{page_file}, {json}, {csv}; models in {}", runs.display());
         Ok(())
     }
-}
-
-/// The methods an experiment on images compares.
-pub fn compared(experiment: &VisionExperiment) -> Result<Vec<Method>> {
-    let own = experiment.methods_compared()?;
-    if !own.is_empty() {
-        return Ok(own);
-    }
-    Ok(published_methods(sngp_lab::published::images("cifar10")))
 }

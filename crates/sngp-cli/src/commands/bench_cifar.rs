@@ -1,15 +1,15 @@
 //! `sngp bench cifar10` and `sngp bench cifar100`: images, corrupted images, and other images.
 
-use anyhow::Result;
-use sngp::backbone::{ResNet, WideResNet};
+use anyhow::{Result, bail};
 use sngp_lab::bench::Networks;
 use sngp_lab::figure::Figure;
 use sngp_lab::report::Measurements;
 use sngp_lab::vision::{
-    BUILT_IN, Bench, ImageBackbone, NetworkConfig, Setup, VisionExperiment, document,
+    BUILT_IN, Bench, ImageBackbone, MeasuredOn, Setup, Source, VisionExperiment, WithSetup,
+    document, with_setup,
 };
 
-use super::bench::{Results, compared, experiment};
+use super::bench::{Results, experiment};
 use crate::args::Cifar;
 use crate::context::Context;
 use crate::output;
@@ -18,43 +18,48 @@ pub fn run(args: &Cifar, data: &str, context: &Context) -> Result<()> {
     let quick = format!("{data}-quick").into();
     let config = args.config.as_ref().unwrap_or(&quick);
     let (name, experiment) = experiment(config, &BUILT_IN, VisionExperiment::parse)?;
+    let source = &experiment.data.source;
+    if matches!(source, Source::Cifar10 { .. } | Source::Cifar100 { .. }) && source.name() != data {
+        bail!("{name} is on {0}: sngp bench {0} --config {1}", source.name(), config.display());
+    }
     let folder = args.trainings.folder("the images that the experiment names")?;
     let results = Results { folder: &args.trainings.out, name: &name };
     results.claim()?;
     context.progress.say(&format!("reading {}", folder.display()));
-    let device = &context.device;
-    match experiment.network.clone() {
-        NetworkConfig::WideResnet(network) => {
-            let setup = Setup::<WideResNet>::new(experiment, network, folder, device)?;
-            measure(&setup, args, &results, context)
-        }
-        NetworkConfig::Resnet(network) => {
-            let setup = Setup::<ResNet>::new(experiment, network, folder, device)?;
-            measure(&setup, args, &results, context)
-        }
-    }
+    with_setup(experiment, folder, &context.device, Measure { args, results, folder, context })?
 }
 
-fn measure<B: ImageBackbone>(
-    setup: &Setup<B>,
-    args: &Cifar,
-    results: &Results<'_>,
-    context: &Context,
-) -> Result<()> {
-    let observe = |name: String| context.progress.observer(name);
-    let runs = args.trainings.runs.join(results.name);
-    let options = context.run_options(&observe, &runs);
-    let mut bench = Bench::new(Networks { study: setup, name: results.name, options });
-    let mut measurements = Measurements::default();
-    args.trainings.each(compared(&setup.experiment)?, context, |method, seed| {
-        bench.run(method, seed, &mut measurements)
-    })?;
-    let report = output::report(&measurements, context.threads)?;
-    for (file, figure) in &bench.figures {
-        if !figure.panels.is_empty() {
-            figure.save(&results.folder.join(format!("{}-{file}", results.name)))?;
+struct Measure<'a> {
+    args: &'a Cifar,
+    results: Results<'a>,
+    folder: &'a std::path::Path,
+    context: &'a Context,
+}
+
+impl WithSetup for Measure<'_> {
+    type Output = Result<()>;
+
+    fn run<B: ImageBackbone>(self, setup: Setup<B>) -> Result<()> {
+        let Self { args, results, folder, context } = self;
+        let (experiment, name) = (&setup.experiment, results.name);
+        let sets = MeasuredOn::read(experiment, &setup.task.labels, folder)?;
+        let observe = |name: String| context.progress.observer(name);
+        let say = |text: &str| context.progress.say(text);
+        let runs = args.trainings.runs.join(name);
+        let options = context.run_options(&observe, &say, &runs);
+        let networks = Networks { study: &setup, name, options, alter: None };
+        let mut bench = Bench::new(networks, sets);
+        let mut measurements = Measurements::default();
+        args.trainings.each(experiment.methods_compared()?, context, |method, seed| {
+            bench.run(method, seed, &mut measurements)
+        })?;
+        let report = output::report(&measurements, context.threads)?;
+        for (file, figure) in &bench.figures {
+            if !figure.panels.is_empty() {
+                figure.save(&results.folder.join(format!("{name}-{file}")))?;
+            }
         }
+        let page = document(name, experiment, &report);
+        results.write(&report, &page, &runs, context)
     }
-    let page = document(results.name, &setup.experiment, &report);
-    results.write(&report, &page, &runs, context)
 }

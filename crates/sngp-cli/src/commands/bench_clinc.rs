@@ -7,7 +7,7 @@ use sngp_lab::language::{BUILT_IN, Bench, Setup, TextExperiment, Trained, docume
 use sngp_lab::published;
 use sngp_lab::report::Measurements;
 
-use super::bench::{Results, experiment, published_methods};
+use super::bench::{Results, experiment};
 use crate::args::Clinc;
 use crate::context::Context;
 use crate::output;
@@ -51,9 +51,10 @@ fn measure<B: Backbone>(
 ) -> Result<()> {
     let observe = |name: String| context.progress.observer(name);
     let runs = args.trainings.runs.join(name);
-    let options = context.run_options(&observe, &runs);
-    let bench = Bench { networks: Networks { study: setup, name, options } };
-    args.trainings.each(published_methods(published::clinc()), context, |method, seed| {
+    let say = |text: &str| context.progress.say(text);
+    let options = context.run_options(&observe, &say, &runs);
+    let bench = Bench { networks: Networks { study: setup, name, options, alter: None } };
+    args.trainings.each(published::methods(&published::clinc()), context, |method, seed| {
         bench.run(method, seed, measurements)
     })
 }

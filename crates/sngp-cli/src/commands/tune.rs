@@ -2,11 +2,10 @@
 
 use anyhow::{Context as _, Result};
 use sngp::Error;
-use sngp::backbone::{ResNet, WideResNet};
 use sngp::files::write_whole;
 use sngp_lab::bench::{BoundOf, Found, Search, Study, TuningConfig};
 use sngp_lab::language::{self, TextExperiment, Trained};
-use sngp_lab::vision::{self, NetworkConfig, VisionExperiment};
+use sngp_lab::vision::{self, ImageBackbone, Setup, VisionExperiment, WithSetup};
 
 use super::bench::experiment;
 use crate::args::Tune;
@@ -35,6 +34,9 @@ pub fn run(args: &Tune, context: &Context) -> Result<()> {
     if out.exists() {
         return Err(Error::corrupt(out, "it exists; choose another file with --out").into());
     }
+    if let Some(parent) = out.parent() {
+        std::fs::create_dir_all(parent).map_err(Error::io(parent))?;
+    }
     let data = args.data.as_deref().context(
         "where is the data? --data FOLDER (or SNGP_DATA) names the folder the experiment's paths \
          are relative to",
@@ -43,20 +45,11 @@ pub fn run(args: &Tune, context: &Context) -> Result<()> {
     let runs = args.runs.join(format!("{name}-tune"));
     let work = Work { args, context, name: &name, runs: &runs };
     context.progress.say(&format!("reading {}", data.display()));
-    let (found, bound_of) = match experiment {
+    let ((found, tuning), bound_of) = match experiment {
         Experiment::Images(mut experiment) => {
             args.choices(&mut experiment.tuning);
-            let found = match experiment.network.clone() {
-                NetworkConfig::WideResnet(network) => work.search(
-                    &vision::Setup::<WideResNet>::new(*experiment, network, data, device)?,
-                    BoundOf::Convolutions,
-                ),
-                NetworkConfig::Resnet(network) => work.search(
-                    &vision::Setup::<ResNet>::new(*experiment, network, data, device)?,
-                    BoundOf::Convolutions,
-                ),
-            };
-            (found?, BoundOf::Convolutions)
+            let found = vision::with_setup(*experiment, data, device, work)??;
+            (found, BoundOf::Convolutions)
         }
         Experiment::Sentences(mut experiment) => {
             args.choices(&mut experiment.tuning);
@@ -75,7 +68,12 @@ pub fn run(args: &Tune, context: &Context) -> Result<()> {
         }
     };
     let search = args.search();
-    write_whole(&out, found.experiment(&text, &search, bound_of)?.as_bytes())?;
+    let tuned = found.experiment(&text, &search, bound_of, &tuning)?;
+    write_whole(&out, tuned.as_bytes())?;
+    if context.json {
+        println!("{}", serde_json::to_string_pretty(&found)?);
+        return Ok(());
+    }
     print!("{}", found.account(&search));
     println!("Written: {}; networks in {}", out.display(), runs.display());
     Ok(())
@@ -89,10 +87,21 @@ struct Work<'a> {
 }
 
 impl Work<'_> {
-    fn search<S: Study>(&self, study: &S, bound_of: BoundOf) -> Result<Found> {
+    /// What was found, and what ridge and factor were chosen from.
+    fn search<S: Study>(&self, study: &S, bound_of: BoundOf) -> Result<(Found, TuningConfig)> {
         let observe = |name: String| self.context.progress.observer(name);
-        let options = self.context.run_options(&observe, self.runs);
-        Ok(self.args.search().run(study, bound_of, self.name, &options)?)
+        let say = |text: &str| self.context.progress.say(text);
+        let options = self.context.run_options(&observe, &say, self.runs);
+        let found = self.args.search().run(study, bound_of, self.name, &options)?;
+        Ok((found, study.tuning().clone()))
+    }
+}
+
+impl WithSetup for Work<'_> {
+    type Output = Result<(Found, TuningConfig)>;
+
+    fn run<B: ImageBackbone>(self, setup: Setup<B>) -> Self::Output {
+        self.search(&setup, BoundOf::Convolutions)
     }
 }
 

@@ -29,6 +29,19 @@ pub struct RunOptions<'a> {
     pub observe: &'a (dyn Fn(String) -> Box<dyn Observer> + Sync),
     /// Where networks are kept.
     pub runs: &'a Path,
+    /// Tells what takes a while.
+    pub say: &'a (dyn Fn(&str) + Sync),
+}
+
+impl RunOptions<'_> {
+    /// Stops between two pieces of work that do not watch the handle themselves.
+    pub fn check_interrupted(&self) -> Result<()> {
+        if !self.interrupter.should_stop() {
+            return Ok(());
+        }
+        let reason = self.interrupter.get_message().unwrap_or_default();
+        Err(Error::Interrupted { reason, checkpoint: None })
+    }
 }
 
 /// The networks of a study.
@@ -39,6 +52,8 @@ pub struct Networks<'a, S: Study> {
     pub options: RunOptions<'a>,
     /// The experiment's name in results.
     pub name: &'a str,
+    /// What is tried in place of the study's own settings.
+    pub alter: Option<&'a dyn Fn(&mut ModelConfig)>,
 }
 
 impl<S: Study> Networks<'_, S> {
@@ -51,9 +66,11 @@ impl<S: Study> Networks<'_, S> {
         measured_on: &str,
         measure: impl FnOnce(Model<S::Backbone>, &mut Measured) -> Result<()>,
     ) -> Result<Measured> {
-        let config = ModelConfig { seed, ..self.study.model_for(method)? };
+        let config = self.config(method, seed)?;
         let single = single_method(&config.method.recipe())?;
-        let mut parts = format!("{} {config:?} {measured_on}", provenance::commit());
+        let (device, tuning) = (self.options.device, self.study.tuning());
+        let here = format!("{} {} {device:?}", provenance::program(), provenance::processor());
+        let mut parts = format!("{here} {config:?} {tuning:?} {measured_on}");
         for index in 0..config.method.recipe().members as u64 {
             parts += &self.fingerprint(&single, seed + index)?;
         }
@@ -63,6 +80,7 @@ impl<S: Study> Networks<'_, S> {
             return Ok(found);
         }
         let model = self.model(method, seed)?;
+        (self.options.say)(&format!("{}: measuring {method} seed {seed}", self.name));
         let mut measured = Measured { fingerprint, ..Measured::default() };
         self.held_out(&model, &mut measured)?;
         measure(model, &mut measured)?;
@@ -70,7 +88,7 @@ impl<S: Study> Networks<'_, S> {
         Ok(measured)
     }
 
-    /// The same, added to others.
+    /// Adds what was measured of a method with one seed.
     pub fn add(&self, method: &Method, measured: &Measured, measurements: &mut Measurements) {
         for figure in &measured.figures {
             let (split, metric) = (&figure.split, &figure.metric);
@@ -93,33 +111,35 @@ impl<S: Study> Networks<'_, S> {
         Ok(())
     }
 
+    fn config(&self, method: &Method, seed: u64) -> Result<ModelConfig> {
+        let mut config = ModelConfig { seed, ..self.study.model_for(method)? };
+        if let Some(alter) = self.alter {
+            alter(&mut config);
+        }
+        Ok(config)
+    }
+
     /// A method's model. Networks are shared between methods that train them alike: MC dropout has
     /// the deterministic one, an ensemble those of several seeds.
     pub fn model(&self, method: &Method, seed: u64) -> Result<Model<S::Backbone>> {
-        let config = ModelConfig { seed, ..self.study.model_for(method)? };
+        let config = self.config(method, seed)?;
         let recipe = config.method.recipe();
         let single = single_method(&recipe)?;
         let parts = (0..recipe.members as u64)
             .map(|index| self.network(&single, seed + index))
             .collect::<Result<Vec<_>>>()?;
-        let first = parts[0].config();
-        // What was chosen for the first network holds for all of them.
-        let config = ModelConfig {
-            integration: first.integration,
-            posterior: first.posterior.clone(),
-            ..config
-        };
+        // How the networks were made, and the mean-field factor chosen for the first of them.
+        let first = parts[0].config().clone();
+        let config = ModelConfig { method: config.method, score: config.score, seed, ..first };
         Model::assemble(config, parts)
     }
 
-    /// A hash of everything a network depends on.
+    /// A hash of everything a network's training depends on.
     fn fingerprint(&self, method: &Method, seed: u64) -> Result<String> {
         let study = self.study;
-        let config = ModelConfig { seed, ..study.model_for(method)? };
-        let estimator = study.estimator(config);
+        let estimator = study.estimator(self.config(method, seed)?);
         let training = estimator.fingerprint(study.train(), Some(study.validation()), seed);
-        let tuning = study.tuning();
-        let all = format!("{training} {} {tuning:?} {:?}", study.depends_on(), study.labels());
+        let all = format!("{training} {} {:?}", study.depends_on(), study.labels());
         Ok(sha256(all.as_bytes()))
     }
 
@@ -127,14 +147,20 @@ impl<S: Study> Networks<'_, S> {
     fn network(&self, method: &Method, seed: u64) -> Result<Model<S::Backbone>> {
         let (study, options) = (self.study, &self.options);
         let fingerprint = self.fingerprint(method, seed)?;
+        let tuning = format!("{:?}", study.tuning());
         let folder = network_folder(options.runs, method.name(), seed);
+        study.tuning().check_rows(study.validation().rows())?;
         if folder.exists() {
             let model = study.load(&folder, options.device)?;
-            Training::parse(&folder, model.attachment(TRAINING))?.check(&folder, &fingerprint)?;
+            let training = Training::parse(&folder, model.attachment(TRAINING))?;
+            training.check(&folder, &fingerprint)?;
+            if training.tuning == tuning {
+                return Ok(model);
+            }
+            let model = self.settled(model, method, Training { tuning, ..training })?;
+            study.save(model.clone(), &folder)?;
             return Ok(model);
         }
-        let (held_out, tuning) = (study.validation(), study.tuning());
-        tuning.check_rows(held_out.rows())?;
         let checkpoints = options.runs.join(format!("{method}-{seed}.checkpoints"));
         let (started, epochs) = (Instant::now(), Arc::new(Mutex::new(Vec::new())));
         let name = format!("{} {method} seed {seed}", self.name);
@@ -143,28 +169,44 @@ impl<S: Study> Networks<'_, S> {
             Box::new(Curve { inner, epochs: epochs.clone(), started })
         };
         let fit = FitOptions {
-            validation: Some(held_out),
+            validation: Some(study.validation()),
             labels: Some(study.labels().to_vec()),
             checkpoints: Some(Checkpoints::new(&checkpoints)),
             interrupter: options.interrupter.clone(),
             observe: &observe,
             ..FitOptions::new(options.device)
         };
-        let config = ModelConfig { seed, ..study.model_for(method)? };
-        let model = study.fit(study.estimator(config), fit, options)?;
-        let model = tune(model, held_out, tuning)?;
-        let model = decide(model, held_out, tuning)?;
+        let model = study.fit(study.estimator(self.config(method, seed)?), fit, options)?;
         let training = Training {
             fingerprint,
+            tuning,
             seconds: started.elapsed().as_secs_f64(),
             epochs: epochs.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).clone(),
         };
-        let model = model.with_attachment(TRAINING, training.json()?)?;
+        let model = self.settled(model, method, training)?;
         study.save(model.clone(), &folder)?;
         if checkpoints.exists() {
             fs::remove_dir_all(&checkpoints).map_err(Error::io(&checkpoints))?;
         }
         Ok(model)
+    }
+
+    /// A trained network with everything chosen that needs no training, whatever was chosen for it
+    /// before.
+    fn settled(
+        &self,
+        model: Model<S::Backbone>,
+        method: &Method,
+        training: Training,
+    ) -> Result<Model<S::Backbone>> {
+        let (held_out, tuning) = (self.study.validation(), self.study.tuning());
+        let config = self.config(method, model.config().seed)?;
+        let mut model = model.with_integration(config.integration)?;
+        if model.precisions().next().is_some() {
+            model = model.with_ridge(config.posterior.ridge)?;
+        }
+        let model = decide(tune(model, held_out, tuning)?, held_out, tuning)?;
+        model.with_attachment(TRAINING, training.json()?)
     }
 }
 

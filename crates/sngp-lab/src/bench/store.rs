@@ -19,6 +19,8 @@ pub(super) const TRAINING: &str = "training.json";
 #[serde(deny_unknown_fields)]
 pub(super) struct Training {
     pub fingerprint: String,
+    /// What was chosen from after it.
+    pub tuning: String,
     pub seconds: f64,
     pub epochs: Vec<Epoch>,
 }

@@ -35,10 +35,11 @@ impl TuningConfig {
 
     /// Refuses choices that no model can have.
     pub(crate) fn check(&self) -> Result<()> {
-        for (what, values) in [("factors", &self.factors), ("ridges", &self.ridges)] {
-            if let Some(value) = values.iter().find(|v| !(v.is_finite() && **v >= 0.0)) {
-                return Err(Error::config(what, value, "it must be finite and not negative"));
-            }
+        if let Some(value) = self.factors.iter().find(|v| !(v.is_finite() && **v >= 0.0)) {
+            return Err(Error::config("factors", value, "it must be finite and not negative"));
+        }
+        if let Some(value) = self.ridges.iter().find(|v| !(v.is_finite() && **v > 0.0)) {
+            return Err(Error::config("ridges", value, "it must be finite and positive"));
         }
         if !(self.abstain > 0.0 && self.abstain < 1.0) {
             return Err(Error::config("abstain", self.abstain, "it is a share, in (0, 1)"));

@@ -20,8 +20,12 @@ impl<B: Backbone> Bench<'_, B> {
     pub fn run(&self, method: &Method, seed: u64, measurements: &mut Measurements) -> Result<()> {
         let setup = self.networks.study;
         let task = &setup.task;
-        let measured_on =
-            format!("{:?} {:?}", task.test.inputs.digest(), task.out_of_scope.digest());
+        let measured_on = format!(
+            "{:?} {:?} {:?}",
+            task.test.inputs.digest(),
+            task.test.targets,
+            task.out_of_scope.digest()
+        );
         let measured = self.networks.measure(method, seed, &measured_on, |model, measured| {
             let test = model.predict(&*task.test.inputs)?;
             let strangers = model.predict(&*task.out_of_scope)?;

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use sngp::method::Method;
+
 /// Table 3 of the paper: BERT-base on CLINC, mean of ten seeds.
 const CLINC: &str = include_str!("clinc.csv");
 
@@ -36,6 +38,11 @@ pub fn images(data: &str) -> BTreeMap<&'static str, Figures> {
         "cifar100" => table(CIFAR100),
         _ => BTreeMap::new(),
     }
+}
+
+/// The methods of a table of the paper; the exact GP takes vectors of small data sets only.
+pub fn methods(paper: &BTreeMap<&str, Figures>) -> Vec<Method> {
+    Method::all().into_iter().filter(|method| paper.contains_key(method.name())).collect()
 }
 
 fn table(csv: &'static str) -> BTreeMap<&'static str, Figures> {

@@ -1,21 +1,22 @@
 //! The table beside the paper's.
 
+use super::run::PLOTS;
+use super::{ImageData, NetworkConfig, PretrainedConfig, ShiftConfig, Trained, VisionExperiment};
 use crate::bench::tables::{Column, beside_the_paper, by_every_score, ending};
 use crate::published;
 use crate::report::Report;
-use crate::vision::VisionExperiment;
-use crate::vision::run::PLOTS;
 
 /// A benchmark's page: our figures beside the paper's, the plots, then every score.
 pub fn document(name: &str, experiment: &VisionExperiment, report: &Report) -> String {
     let data = experiment.data.source.name();
     let mut text = format!("# Images: {name}\n\n");
+    text += &about(experiment);
     text.push_str(
         "Mean over seeds, ± standard error where there is more than one. `test`: clean test \
          images. `corrupted`: the mean over corruptions and severities, each measured by itself. \
          Strangers are told from test images by the score in bold below; AUPR counts them as \
          positive and depends on how many there are. Latency is the median of one image at a \
-         time. The paper's figures (WRN-28-10, ten seeds, all of CIFAR-C and SVHN, its own \
+         time. The plots are of first seeds, the scores' of the first strangers. The paper's figures (WRN-28-10, ten seeds, all of CIFAR-C and SVHN, its own \
          hardware) are on the right.\n\n",
     );
     let mut columns: Vec<Column<'_>> = vec![
@@ -61,4 +62,35 @@ pub fn document(name: &str, experiment: &VisionExperiment, report: &Report) -> S
     }
     text += &ending(report);
     text
+}
+
+/// What was trained and measured, in a sentence.
+fn about(experiment: &VisionExperiment) -> String {
+    let network = match &experiment.network {
+        NetworkConfig::WideResnet(network) => format!("WRN-{}-{}", network.depth, network.widen),
+        NetworkConfig::Resnet(network) => format!("ResNet-{}", network.depth),
+    };
+    let training = &experiment.model.training;
+    let trained = match &experiment.pretrained {
+        Some(PretrainedConfig { train: Trained::Output, .. }) => {
+            "with published weights that are not trained further".to_string()
+        }
+        Some(_) => format!("from published weights, {} epochs", training.epochs),
+        None => format!("{} epochs in batches of {}", training.epochs, training.batch_size),
+    };
+    let ImageData { train, validation, .. } = &experiment.data;
+    let images = train.map_or_else(|| "all others".to_string(), |rows| rows.to_string());
+    let shift = match &experiment.shift {
+        Some(ShiftConfig::Own { rows }) => format!(
+            "corrupted by our own versions of CIFAR-10-C's corruptions but frost, {rows} images \
+             of each corruption and severity"
+        ),
+        Some(ShiftConfig::CifarC { path }) => format!("corrupted ones from {}", path.display()),
+        None => "no corrupted ones".to_string(),
+    };
+    format!(
+        "{network} on {}, {trained}; {validation} training images held out, {images} trained on; \
+         {shift}.\n\n",
+        experiment.data.source.name()
+    )
 }

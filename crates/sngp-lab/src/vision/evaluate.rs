@@ -11,9 +11,9 @@ use sngp::model::Model;
 use sngp::predict::Prediction;
 use sngp::score::Score;
 
+use super::measured_on::MeasuredOn;
 use super::run::PLOTS;
-use super::task::VisionTask;
-use crate::bench::{Measured, class_labels, detection, latency};
+use crate::bench::{Measured, RunOptions, class_labels, detection, latency};
 use crate::evidence::{Bin, Evidence, Scored, plots};
 
 /// The bins of the reliability diagram.
@@ -21,12 +21,13 @@ const BINS: usize = 15;
 
 /// Measures a model on clean, corrupted and foreign images.
 pub(super) fn measure<B: Backbone<Batch = Tensor<4>>>(
-    task: &VisionTask,
+    sets: &MeasuredOn,
     model: &Model<B>,
+    options: &RunOptions<'_>,
     measured: &mut Measured,
 ) -> Result<()> {
-    let (score, labels) = (model.config().score(), class_labels(&task.test)?);
-    let test = model.predict(&*task.test.inputs)?;
+    let (score, labels) = (model.config().score(), class_labels(&sets.test)?);
+    let test = model.predict(&*sets.test.inputs)?;
     for (metric, value) in classification(&test, labels)? {
         measured.add("test", metric, value);
     }
@@ -38,7 +39,8 @@ pub(super) fn measure<B: Backbone<Batch = Tensor<4>>>(
     }
     // The mean over corruptions and severities, each measured by itself, as it was published.
     let mut sums: BTreeMap<&str, f64> = BTreeMap::new();
-    for (_, set) in &task.shifted {
+    for set in &sets.shifted {
+        options.check_interrupted()?;
         let (prediction, labels) = (model.predict(&*set.inputs)?, class_labels(set)?);
         for (metric, value) in classification(&prediction, labels)? {
             *sums.entry(metric).or_default() += value;
@@ -46,9 +48,10 @@ pub(super) fn measure<B: Backbone<Batch = Tensor<4>>>(
         evidence.shift.extend(scored(&prediction, labels, &score)?);
     }
     for (metric, sum) in sums {
-        measured.add("corrupted", metric, sum / task.shifted.len() as f64);
+        measured.add("corrupted", metric, sum / sets.shifted.len() as f64);
     }
-    for (index, (name, images)) in task.strangers.iter().enumerate() {
+    for (index, (name, images)) in sets.strangers.iter().enumerate() {
+        options.check_interrupted()?;
         let strangers = model.predict(images)?;
         detection(name, &test, &strangers, &score, measured)?;
         if index == 0 {
@@ -64,8 +67,8 @@ pub(super) fn measure<B: Backbone<Batch = Tensor<4>>>(
         }
     }
     let device = model.device();
-    let one = |row: usize| model.predict_batch(task.test.inputs.batch(&[row], device)).map(drop);
-    measured.add("one image", "latency_ms", latency(task.test.rows(), one)?);
+    let one = |row: usize| model.predict_batch(sets.test.inputs.batch(&[row], device)).map(drop);
+    measured.add("one image", "latency_ms", latency(sets.test.rows(), one)?);
     Ok(())
 }
 

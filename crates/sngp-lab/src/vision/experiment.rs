@@ -14,6 +14,7 @@ use super::source::Source;
 use crate::bench::TuningConfig;
 use crate::dataset::image::Augmentation;
 use crate::experiment::{check_methods, check_shared, overlaid};
+use crate::published;
 
 macro_rules! built_in {
     ($($name:literal),+ $(,)?) => {
@@ -98,37 +99,33 @@ pub enum NetworkConfig {
 pub struct PretrainedConfig {
     /// A safetensors file, relative to the data folder.
     pub file: PathBuf,
-    /// What its tensors are called here.
-    pub keys: PretrainedKeys,
+    /// What its tensors are called.
+    pub keys: PublishedNames,
+    /// Rules for names of another kind, applied before those of `keys`.
+    #[serde(default)]
+    pub rules: Vec<KeyRule>,
     /// What is trained.
     pub train: Trained,
 }
 
-/// A mapping of published names.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(untagged)]
-pub enum PretrainedKeys {
-    /// One that is known: `resnet` for PyTorch's usual names, `own` for ours.
-    Named(String),
-    /// Rules.
-    Rules(Vec<KeyRule>),
+/// Names that are known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PublishedNames {
+    /// PyTorch's usual ones of CIFAR's ResNets.
+    Resnet,
+    /// Those of a model folder of ours.
+    Own,
 }
 
-impl PretrainedKeys {
-    /// The mapping.
-    pub fn map(&self) -> Result<KeyMap> {
-        match self {
-            Self::Rules(rules) => Ok(KeyMap { rules: rules.clone() }),
-            Self::Named(name) => match name.as_str() {
-                "resnet" => Ok(KeyMap::resnet()),
-                "own" => Ok(KeyMap::default()),
-                _ => Err(Error::Unknown {
-                    kind: "mapping of keys",
-                    name: name.clone(),
-                    known: "resnet, own, or a list of rules".to_string(),
-                }),
-            },
-        }
+impl PretrainedConfig {
+    /// The mapping of its names.
+    pub fn map(&self) -> KeyMap {
+        let known = match self.keys {
+            PublishedNames::Resnet => KeyMap::resnet(),
+            PublishedNames::Own => KeyMap::own(),
+        };
+        KeyMap { rules: [self.rules.clone(), known.rules].concat() }
     }
 }
 
@@ -161,8 +158,9 @@ impl VisionExperiment {
         experiment.tuning.check()?;
         experiment.methods_compared()?;
         if let Some(pretrained) = &experiment.pretrained {
-            pretrained.keys.map()?;
+            pretrained.map().check()?;
         }
+        experiment.check_strangers()?;
         if experiment.data.validation == 0 {
             let rule = "choices are made on held-out images";
             return Err(Error::config("validation", 0, rule));
@@ -175,8 +173,23 @@ impl VisionExperiment {
         overlaid(&self.model, &self.methods, method)
     }
 
-    /// The methods it compares, where it says so.
+    /// The methods it compares: those it names, or those of the paper.
     pub fn methods_compared(&self) -> Result<Vec<Method>> {
+        if self.compare.is_empty() {
+            return Ok(published::methods(&published::images("cifar10")));
+        }
         self.compare.iter().map(|name| name.parse()).collect()
+    }
+
+    /// Figures are told apart by the name of what they were measured on.
+    fn check_strangers(&self) -> Result<()> {
+        let names: Vec<&str> = self.strangers.iter().map(|one| one.source.name()).collect();
+        let twice = |(index, name): &(usize, &&str)| names[..*index].contains(*name);
+        match names.iter().enumerate().find(twice) {
+            Some((_, name)) => {
+                Err(Error::Data(format!("experiment: two sets of strangers are called `{name}`")))
+            }
+            None => Ok(()),
+        }
     }
 }

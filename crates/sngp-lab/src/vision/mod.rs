@@ -1,12 +1,13 @@
 //! Images: classifiers that know what looks like nothing they have seen.
 //!
-//! [`VisionExperiment`] says what is trained on what, [`VisionTask`] reads it, [`Setup`] makes
-//! networks for it, and [`Bench::run`] trains what is missing, tunes it on held-out images and
-//! measures it on clean, corrupted and foreign ones.
+//! [`VisionExperiment`] says what is trained on what, [`with_setup`] reads it and makes networks for
+//! it, and [`Bench::run`] trains what is missing, tunes it on held-out images and measures it on
+//! clean, corrupted and foreign ones.
 
 mod document;
 mod evaluate;
 mod experiment;
+mod measured_on;
 mod pretrained;
 mod run;
 mod setup;
@@ -18,11 +19,12 @@ mod tests;
 
 pub use document::document;
 pub use experiment::{
-    BUILT_IN, ImageData, NetworkConfig, PretrainedConfig, PretrainedKeys, StrangersConfig, Trained,
+    BUILT_IN, ImageData, NetworkConfig, PretrainedConfig, PublishedNames, StrangersConfig, Trained,
     VisionExperiment,
 };
+pub use measured_on::MeasuredOn;
 pub use run::{Bench, PLOTS};
-pub use setup::{ImageBackbone, Setup};
+pub use setup::{ImageBackbone, Setup, WithSetup, with_setup};
 pub use shift::ShiftConfig;
 pub use source::Source;
 pub use task::VisionTask;

@@ -34,7 +34,7 @@ impl<B: Backbone> Pretrained<B> {
         classes: usize,
         device: &Device,
     ) -> Result<Self> {
-        let mut weights = PublishedWeights::read(folder.join(&config.file), &config.keys.map()?)?;
+        let mut weights = PublishedWeights::read(folder.join(&config.file), &config.map())?;
         let head = LinearConfig::new(B::width(backbone), classes).init(device);
         let filled = Self {
             backbone: weights.fill("backbone", B::build(backbone, device)?)?,

@@ -6,6 +6,7 @@ use sngp::Result;
 use sngp::method::Method;
 
 use super::evaluate::measure;
+use super::measured_on::MeasuredOn;
 use super::setup::{ImageBackbone, Setup};
 use crate::bench::Networks;
 use crate::figure::{Panel, Panels};
@@ -19,14 +20,16 @@ pub const PLOTS: [(&str, &str); 3] =
 pub struct Bench<'a, B: ImageBackbone> {
     /// Its networks.
     pub networks: Networks<'a, Setup<B>>,
+    /// What they are measured on.
+    pub sets: MeasuredOn,
     /// The plots of the methods' first seeds, by the name of their file.
     pub figures: BTreeMap<&'static str, Panels>,
 }
 
 impl<'a, B: ImageBackbone> Bench<'a, B> {
     /// A benchmark that has measured nothing yet.
-    pub fn new(networks: Networks<'a, Setup<B>>) -> Self {
-        Self { networks, figures: BTreeMap::new() }
+    pub fn new(networks: Networks<'a, Setup<B>>, sets: MeasuredOn) -> Self {
+        Self { networks, sets, figures: BTreeMap::new() }
     }
 
     /// Measures a method with one seed.
@@ -36,10 +39,10 @@ impl<'a, B: ImageBackbone> Bench<'a, B> {
         seed: u64,
         measurements: &mut Measurements,
     ) -> Result<()> {
-        let task = &self.networks.study.task;
-        let measured = self
-            .networks
-            .measure(method, seed, &task.digest, |model, found| measure(task, &model, found))?;
+        let (sets, options) = (&self.sets, &self.networks.options);
+        let measured = self.networks.measure(method, seed, &sets.digest, |model, found| {
+            measure(sets, &model, options, found)
+        })?;
         self.networks.add(method, &measured, measurements);
         for (plot, file) in PLOTS {
             let panels = &mut self.figures.entry(file).or_default().panels;

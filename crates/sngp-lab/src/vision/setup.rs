@@ -7,10 +7,11 @@ use sngp::Result;
 use sngp::backbone::{Backbone, Normalization, ResNet, WideResNet};
 use sngp::data::Labelled;
 use sngp::hash::sha256;
-use sngp::method::Method;
+use sngp::method::{Method, Output};
 use sngp::model::{Estimator, FitOptions, Model, ModelConfig};
+use sngp::nn::Head;
 
-use super::experiment::{Trained, VisionExperiment};
+use super::experiment::{NetworkConfig, Trained, VisionExperiment};
 use super::pretrained::Pretrained;
 use super::task::VisionTask;
 use crate::bench::{RunOptions, Study, TuningConfig};
@@ -56,8 +57,7 @@ macro_rules! image_backbones {
 image_backbones!(WideResNet, ResNet);
 
 impl<B: ImageBackbone> Setup<B> {
-    /// Reads the images, and the published weights where there are some.
-    pub fn new(
+    fn new(
         experiment: VisionExperiment,
         network: B::Config,
         folder: &Path,
@@ -75,6 +75,32 @@ impl<B: ImageBackbone> Setup<B> {
         };
         Ok(Self { experiment, task, backbone, pretrained })
     }
+}
+
+/// Something to do with the networks of an experiment, whatever they are.
+pub trait WithSetup {
+    /// What comes out of it.
+    type Output;
+
+    /// Does it.
+    fn run<B: ImageBackbone>(self, setup: Setup<B>) -> Self::Output;
+}
+
+/// Reads data and weights of an experiment and does something with its networks.
+pub fn with_setup<W: WithSetup>(
+    experiment: VisionExperiment,
+    folder: &Path,
+    device: &Device,
+    work: W,
+) -> Result<W::Output> {
+    Ok(match experiment.network.clone() {
+        NetworkConfig::WideResnet(network) => {
+            work.run(Setup::<WideResNet>::new(experiment, network, folder, device)?)
+        }
+        NetworkConfig::Resnet(network) => {
+            work.run(Setup::<ResNet>::new(experiment, network, folder, device)?)
+        }
+    })
 }
 
 impl<B: ImageBackbone> Study for Setup<B> {
@@ -102,10 +128,11 @@ impl<B: ImageBackbone> Study for Setup<B> {
 
     fn estimator(&self, config: ModelConfig) -> Estimator<B> {
         let estimator = Estimator::new(config, self.backbone.clone());
-        match &self.pretrained {
-            Some(pretrained) => estimator.with_pretrained(pretrained.backbone.clone()),
-            None => estimator,
-        }
+        let Some(Pretrained { backbone, head, .. }) = &self.pretrained else { return estimator };
+        // The published output is where a dense one starts.
+        let dense = estimator.config.method.recipe().output == Output::Dense;
+        let estimator = estimator.with_pretrained(backbone.clone());
+        if dense { estimator.with_head(Head::Dense(head.clone())) } else { estimator }
     }
 
     fn depends_on(&self) -> String {

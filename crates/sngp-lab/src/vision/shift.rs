@@ -23,7 +23,7 @@ pub enum ShiftConfig {
         /// Images of each corruption and severity.
         rows: usize,
     },
-    /// A folder in the layout of CIFAR-10-C.
+    /// A folder in the layout of CIFAR-10-C; of what it has beside the fifteen, nothing is read.
     CifarC {
         /// The folder, relative to the data folder.
         path: PathBuf,
@@ -31,36 +31,39 @@ pub enum ShiftConfig {
 }
 
 impl ShiftConfig {
-    /// Every corruption at every severity, by name.
-    pub fn read(&self, folder: &Path, test: &Images) -> Result<Vec<(String, Images)>> {
+    /// Every corruption at every severity.
+    pub fn read(&self, folder: &Path, test: &Images) -> Result<Vec<Images>> {
         match self {
             Self::Own { rows } => {
                 let rows: Vec<usize> = (0..test.len().min(*rows)).collect();
                 let clean = test.select(&rows);
-                let kinds = Corruption::ALL.iter().filter(|kind| !EXTRA.contains(kind));
-                each(kinds.copied(), |kind, severity| {
+                let kinds = Corruption::ALL.iter().filter(|kind| !is_extra(kind.name()));
+                each(kinds, |kind, severity| {
                     let corrupted = kind.apply_all(&clean, severity, 0);
                     corrupted.map_err(|error| Error::Data(error.to_string()))
                 })
             }
             Self::CifarC { path } => {
                 let set = CifarC::open(folder.join(path), &test.names).map_err(data)?;
-                each(set.corruptions().iter().cloned(), |kind, severity| {
-                    set.read(kind, severity).map_err(data)
-                })
+                let kinds = set.corruptions().iter().filter(|name| !is_extra(name));
+                each(kinds, |kind, severity| set.read(kind, severity).map_err(data))
             }
         }
     }
 }
 
-fn each<K: ToString>(
+fn is_extra(name: &str) -> bool {
+    EXTRA.iter().any(|extra| extra.name() == name)
+}
+
+fn each<K>(
     kinds: impl Iterator<Item = K>,
     read: impl Fn(&K, Severity) -> Result<Images>,
-) -> Result<Vec<(String, Images)>> {
+) -> Result<Vec<Images>> {
     let mut sets = Vec::new();
     for kind in kinds {
         for severity in Severity::ALL {
-            sets.push((format!("{} {severity}", kind.to_string()), read(&kind, severity)?));
+            sets.push(read(&kind, severity)?);
         }
     }
     Ok(sets)

@@ -2,7 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
+use rand::seq::SliceRandom;
 use serde::{Deserialize, Serialize};
+use sngp::seed::{Purpose, stream};
 use sngp::{Error, Result};
 
 use crate::dataset::image::{
@@ -63,23 +65,32 @@ impl Source {
             Self::Mnist { path } => read_mnist(folder.join(path), split, &DIGITS),
             Self::FashionMnist { path } => read_mnist(folder.join(path), split, &FASHION),
             Self::Folder { path, side } => {
-                read_image_folder(folder.join(path).join(part(split)), None, *side)
+                read_image_folder(folder.join(path).join(part(split)), None, *side).map(mixed)
             }
         };
         images.map_err(data)
     }
 
-    /// The names it is known by in tables.
-    pub fn name(&self) -> &'static str {
+    /// The name it is known by in tables; a folder has its own.
+    pub fn name(&self) -> &str {
         match self {
             Self::Cifar10 { .. } => "cifar10",
             Self::Cifar100 { .. } => "cifar100",
             Self::Svhn { .. } => "svhn",
             Self::Mnist { .. } => "mnist",
             Self::FashionMnist { .. } => "fashion_mnist",
-            Self::Folder { .. } => "folder",
+            Self::Folder { path, .. } => {
+                path.file_name().and_then(|name| name.to_str()).unwrap_or("folder")
+            }
         }
     }
+}
+
+/// Images that were read class by class in an order whose parts are fair samples.
+fn mixed(images: Images) -> Images {
+    let mut rows: Vec<usize> = (0..images.len()).collect();
+    rows.shuffle(&mut stream(0, Purpose::Shuffle, 0));
+    images.select(&rows)
 }
 
 fn part(split: Split) -> &'static str {
@@ -92,4 +103,29 @@ fn part(split: Split) -> &'static str {
 /// What a reader found wrong.
 pub(super) fn data(error: ImageError) -> Error {
     Error::Data(error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_is_mixed_the_same_way_every_time() {
+        let root = tempfile::tempdir().unwrap();
+        for class in ["dark", "light"] {
+            let folder = root.path().join("own/train").join(class);
+            std::fs::create_dir_all(&folder).unwrap();
+            for index in 0..20 {
+                image::RgbImage::new(4, 4).save(folder.join(format!("{index}.png"))).unwrap();
+            }
+        }
+        let source = Source::Folder { path: "own".into(), side: 4 };
+        let read = || source.read(root.path(), Split::Train).unwrap().labels;
+        let labels = read();
+        assert_eq!(labels, read());
+        let light = |labels: &[usize]| labels.iter().sum::<usize>();
+        assert_eq!(light(&labels), 20);
+        assert!((4..16).contains(&light(&labels[..20])), "{labels:?}");
+        assert_eq!(source.name(), "own");
+    }
 }

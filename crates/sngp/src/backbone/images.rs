@@ -27,6 +27,9 @@ impl Normalization {
                 ));
             }
         }
+        if let Some(value) = self.mean.iter().find(|value| !value.is_finite()) {
+            return Err(Error::config("mean", value, "it must be finite"));
+        }
         let bad = |value: &&f64| !(value.is_finite() && **value > 0.0);
         match self.deviation.iter().find(bad) {
             Some(value) => Err(Error::config("deviation", value, "it must be positive")),

@@ -37,15 +37,11 @@ impl BatchNorm {
         normalized.output
     }
 
-    /// Normalizes without the cut-off, where something is added first.
+    /// A training pass without the cut-off, where something is added first.
     ///
     /// # Shapes
     /// - input and output: `[batch, height, width, channels]`
-    pub fn forward_linear(&self, input: Tensor<4>, pass: &Pass) -> Tensor<4> {
-        if pass.mode() != Mode::Train {
-            let (scale, shift) = self.scale_and_shift();
-            return input * scale.unsqueeze() + shift.unsqueeze();
-        }
+    pub(super) fn train_linear(&self, input: Tensor<4>) -> Tensor<4> {
         let dims = input.dims();
         let channels = dims[3];
         let count = dims[..3].iter().product::<usize>();
@@ -104,7 +100,7 @@ mod tests {
             let input = input(&device).require_grad();
             let pass = Pass::train(1);
             let output = match linear {
-                true => activation::relu(layer.forward_linear(input.clone(), &pass)),
+                true => activation::relu(layer.train_linear(input.clone())),
                 false => layer.forward(input.clone(), &pass),
             };
             let gradients = (output.clone() * output.clone()).sum().backward();

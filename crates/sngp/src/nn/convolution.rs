@@ -75,7 +75,7 @@ impl Convolution {
         if pass.mode() == Mode::Train {
             let output = self.forward(input, None);
             return match residual {
-                Some(residual) => relu(norm.forward_linear(output, pass) + residual),
+                Some(residual) => relu(norm.train_linear(output) + residual),
                 None => norm.forward(output, pass),
             };
         }

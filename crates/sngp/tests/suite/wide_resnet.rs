@@ -1,11 +1,14 @@
 //! The wide residual network as a backbone of the library's methods.
 
+use burn::nn::LinearConfig;
 use burn::tensor::{Device, Tensor, TensorData};
-use sngp::backbone::{WideResNet, WideResNetConfig};
+use sngp::Pass;
+use sngp::backbone::{Backbone, WideResNet, WideResNetConfig};
 use sngp::data::{Inputs, Labelled, Targets};
 use sngp::method::{Deterministic, Duq, McDropout, Method, Sngp};
 use sngp::model::{Estimator, FitOptions, Model, ModelConfig};
 use sngp::train::Optimizer;
+use sngp::weights::{KeyMap, PublishedWeights};
 
 /// Images of one colour, bright or dark, with a little texture.
 struct Shades;
@@ -66,6 +69,33 @@ fn it_learns_and_survives_its_folder() {
         let loaded =
             Model::<WideResNet>::load(folder.path().join("model"), &Device::flex()).unwrap();
         assert_eq!(loaded.predict(&Shades).unwrap(), prediction, "{method}");
+    }
+}
+
+/// A network of a saved model is read like one that somebody else published.
+#[test]
+fn a_saved_network_can_be_the_start_of_another() {
+    let device = Device::flex();
+    let folder = tempfile::tempdir().unwrap();
+    for (method, dense) in [(Method::from(Deterministic {}), true), (Sngp {}.into(), false)] {
+        let model = fit(method);
+        let path = folder.path().join(format!("dense-{dense}"));
+        model.save(&path).unwrap();
+        let file = path.join("model.safetensors");
+        let mut weights = PublishedWeights::read(&file, &KeyMap::own()).unwrap();
+        let blank = WideResNet::build(model.backbone(), &device).unwrap();
+        let backbone = weights.fill("backbone", blank).unwrap();
+        let rows: Vec<usize> = (0..4).collect();
+        let hidden = |network: &WideResNet| {
+            let batch = Shades.batch(&rows, &device);
+            network.forward(batch, &mut Pass::evaluate()).into_data()
+        };
+        let network = model.networks().next().unwrap();
+        assert_eq!(hidden(&backbone), hidden(&network.backbone));
+        if dense {
+            weights.fill("head", LinearConfig::new(64, 2).init(&device)).unwrap();
+            weights.finish().unwrap();
+        }
     }
 }
 

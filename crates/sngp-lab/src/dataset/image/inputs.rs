@@ -18,7 +18,7 @@ use super::Images;
 pub struct Augmentation {
     /// Black pixels on every side, from which a part of the old size is cut out somewhere.
     pub padding: usize,
-    /// Whether every other image is mirrored.
+    /// Whether half of the images are mirrored, at random.
     pub flip: bool,
 }
 
