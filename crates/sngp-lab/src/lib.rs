@@ -3,7 +3,7 @@
 //! - [`dataset`]: the data sets, one file and one line each;
 //! - [`corruption`]: images made worse, in eighteen ways and five severities;
 //! - [`plane`]: the two-dimensional benchmark;
-//! - [`bench`]: what benchmarks that train networks share;
+//! - [`mod@bench`]: what benchmarks that train networks share;
 //! - [`language`]: intent classification with out-of-scope sentences;
 //! - [`vision`]: image classification with corrupted and foreign images;
 //! - [`own`]: people's own data, from a file to a model that abstains;
