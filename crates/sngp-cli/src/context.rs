@@ -47,10 +47,6 @@ impl Context {
 
     /// Stops between two pieces of work that do not watch the handle themselves.
     pub fn check_interrupted(&self) -> Result<()> {
-        if !self.interrupter.should_stop() {
-            return Ok(());
-        }
-        let reason = self.interrupter.get_message().unwrap_or_default();
-        Err(sngp::Error::Interrupted { reason, checkpoint: None }.into())
+        Ok(sngp::train::check_interrupted(&self.interrupter)?)
     }
 }

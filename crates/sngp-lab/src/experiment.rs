@@ -1,10 +1,13 @@
 //! Experiments as TOML files.
 
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use sngp::Error;
 use sngp::backbone::ResFfnConfig;
 use sngp::method::Method;
 use sngp::model::ModelConfig;
+
+use crate::bench::TuningConfig;
 
 /// The two-dimensional benchmark's file, built into the binary so that it runs from anywhere.
 pub const PLANE: &str = include_str!("../../../experiments/2d.toml");
@@ -35,8 +38,7 @@ impl PlaneExperiment {
     ///
     /// Unknown names are refused wherever they stand.
     pub fn parse(text: &str) -> Result<Self, Error> {
-        let experiment: Self =
-            toml::from_str(text).map_err(|error| Error::Data(format!("experiment: {error}")))?;
+        let experiment: Self = read(text)?;
         check_methods(&experiment.model, &experiment.methods)?;
         Ok(experiment)
     }
@@ -47,14 +49,30 @@ impl PlaneExperiment {
     }
 }
 
+/// An experiment's text as what it says.
+pub(crate) fn read<T: DeserializeOwned>(text: &str) -> Result<T, Error> {
+    toml::from_str(text).map_err(|error| Error::Data(format!("experiment: {error}")))
+}
+
+/// Refuses what the networks of a benchmark cannot have.
+pub(crate) fn check_networks(
+    shared: &ModelConfig,
+    own: &toml::Table,
+    tuning: &TuningConfig,
+) -> Result<(), Error> {
+    check_methods(shared, own)?;
+    check_shared(own)?;
+    tuning.check()
+}
+
 /// Refuses tables of methods that are unknown or hold what no model has.
-pub(crate) fn check_methods(shared: &ModelConfig, own: &toml::Table) -> Result<(), Error> {
+fn check_methods(shared: &ModelConfig, own: &toml::Table) -> Result<(), Error> {
     own.keys().try_for_each(|name| overlaid(shared, own, &name.parse()?).map(drop))
 }
 
 /// Methods of several networks or passes have those of single ones: options of a training of
 /// their own would have no effect.
-pub(crate) fn check_shared(methods: &toml::Table) -> Result<(), Error> {
+fn check_shared(methods: &toml::Table) -> Result<(), Error> {
     for (name, own) in methods {
         let recipe = name.parse::<Method>()?.recipe();
         if (recipe.members, recipe.passes) == (1, 1) {

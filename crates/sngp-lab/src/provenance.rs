@@ -18,11 +18,6 @@ pub fn program() -> &'static str {
     })
 }
 
-/// The processor's name and how many threads work here.
-pub fn processor() -> String {
-    cpu(rayon::current_num_threads())
-}
-
 /// The processor's name and how many threads are used.
 pub fn cpu(threads: usize) -> String {
     let name = std::fs::read_to_string("/proc/cpuinfo").ok().and_then(|text| {

@@ -43,6 +43,12 @@ pub struct KeyRule {
     pub transpose: bool,
 }
 
+impl KeyRule {
+    fn new(from: &str, to: &str) -> Self {
+        Self { from: from.to_string(), to: to.to_string(), transpose: false }
+    }
+}
+
 /// Rules that are applied to every name one after the other. What comes out is the path of a
 /// parameter: that of a module, behind the name of the part it is filled as.
 ///
@@ -68,40 +74,31 @@ impl KeyMap {
     /// PyTorch's usual names of CIFAR's ResNets, as in the weights of Idelbayev's
     /// `pytorch_resnet_cifar10`.
     pub fn resnet() -> Self {
-        let rule = |from: &str, to: &str| KeyRule {
-            from: from.to_string(),
-            to: to.to_string(),
-            transpose: false,
-        };
-        let turned = KeyRule { transpose: true, ..rule(r"^linear\.weight$", "head.weight") };
+        let turned =
+            KeyRule { transpose: true, ..KeyRule::new(r"^linear\.weight$", "head.weight") };
         Self {
             rules: vec![
-                rule(r"^module\.", ""),
-                rule(r".*\.num_batches_tracked$", DROPPED),
-                rule(r"^conv1\.", "backbone.first.conv."),
-                rule(r"^bn1\.", "backbone.norm.norm."),
-                rule(r"^(layer\d\.\d+)\.conv(\d)\.", "backbone.$1.conv$2.conv."),
-                rule(r"^(layer\d\.\d+)\.bn(\d)\.", "backbone.$1.norm$2.norm."),
-                rule(r"\.norm\.weight$", ".norm.gamma"),
-                rule(r"\.norm\.bias$", ".norm.beta"),
+                KeyRule::new(r"^module\.", ""),
+                KeyRule::new(r".*\.num_batches_tracked$", DROPPED),
+                KeyRule::new(r"^conv1\.", "backbone.first.conv."),
+                KeyRule::new(r"^bn1\.", "backbone.norm.norm."),
+                KeyRule::new(r"^(layer\d\.\d+)\.conv(\d)\.", "backbone.$1.conv$2.conv."),
+                KeyRule::new(r"^(layer\d\.\d+)\.bn(\d)\.", "backbone.$1.norm$2.norm."),
+                KeyRule::new(r"\.norm\.weight$", ".norm.gamma"),
+                KeyRule::new(r"\.norm\.bias$", ".norm.beta"),
                 turned,
-                rule(r"^linear\.", "head."),
+                KeyRule::new(r"^linear\.", "head."),
             ],
         }
     }
 
     /// The names of a model folder of ours, the first network of an ensemble's.
     pub fn own() -> Self {
-        let rule = |from: &str, to: &str| KeyRule {
-            from: from.to_string(),
-            to: to.to_string(),
-            transpose: false,
-        };
         Self {
             rules: vec![
-                rule(r"^members\.0\.", ""),
-                rule(r"^(members\.\d+|spectral|posterior)\..*|^log_noise$", DROPPED),
-                rule(r"^head\.Dense\.", "head."),
+                KeyRule::new(r"^members\.0\.", ""),
+                KeyRule::new(r"^(members\.\d+|spectral|posterior)\..*|^log_noise$", DROPPED),
+                KeyRule::new(r"^head\.Dense\.", "head."),
             ],
         }
     }
@@ -181,9 +178,8 @@ mod tests {
     use super::*;
 
     fn turned(to: &str) -> KeyMap {
-        let rule = KeyRule { from: "^fc".to_string(), to: to.to_string(), transpose: false };
-        let weight =
-            KeyRule { from: "weight$".to_string(), to: "weight".to_string(), transpose: true };
+        let rule = KeyRule::new("^fc", to);
+        let weight = KeyRule { transpose: true, ..KeyRule::new("weight$", "weight") };
         KeyMap { rules: vec![rule, weight] }
     }
 
@@ -221,13 +217,10 @@ mod tests {
         assert!(error.contains("head.weight") && error.contains("published"), "{error}");
         let error = weights.finish().unwrap_err().to_string();
         assert!(error.contains("tail."), "{error}");
-        let all = KeyMap {
-            rules: vec![KeyRule { from: ".*".into(), to: "one".into(), transpose: false }],
-        };
+        let all = KeyMap { rules: vec![KeyRule::new(".*", "one")] };
         let error = PublishedWeights::read(&path, &all).unwrap_err().to_string();
         assert!(error.contains("`one`"), "{error}");
-        let bad =
-            KeyMap { rules: vec![KeyRule { from: "(".into(), to: "".into(), transpose: false }] };
+        let bad = KeyMap { rules: vec![KeyRule::new("(", "")] };
         assert!(PublishedWeights::read(&path, &bad).is_err());
     }
 }

@@ -1,9 +1,11 @@
 //! `sngp tune`: a norm bound, a length scale, a ridge and a factor, on held-out data.
 
+use std::path::Path;
+
 use anyhow::{Context as _, Result};
 use sngp::Error;
 use sngp::files::write_whole;
-use sngp_lab::bench::{BoundOf, Found, Search, Study, TuningConfig};
+use sngp_lab::bench::{Search, Study, TuningConfig};
 use sngp_lab::language::{self, TextExperiment, Trained};
 use sngp_lab::vision::{self, ImageBackbone, Setup, VisionExperiment, WithSetup};
 
@@ -43,65 +45,64 @@ pub fn run(args: &Tune, context: &Context) -> Result<()> {
     )?;
     let device = &context.device;
     let runs = args.runs.join(format!("{name}-tune"));
-    let work = Work { args, context, name: &name, runs: &runs };
+    let work = Work { args, context, name: &name, runs: &runs, text: &text, out: &out };
     context.progress.say(&format!("reading {}", data.display()));
-    let ((found, tuning), bound_of) = match experiment {
+    match experiment {
         Experiment::Images(mut experiment) => {
             args.choices(&mut experiment.tuning);
-            let found = vision::with_setup(*experiment, data, device, work)??;
-            (found, BoundOf::Convolutions)
+            vision::with_setup(*experiment, data, device, work)?
         }
         Experiment::Sentences(mut experiment) => {
             args.choices(&mut experiment.tuning);
             let cache = runs.join("embeddings");
-            let found = match experiment.encoder.train {
-                Trained::Nothing => work.search(
-                    &language::Setup::frozen(*experiment, data, &cache, device)?,
-                    BoundOf::Dense,
-                ),
-                Trained::Everything | Trained::Layers => work.search(
-                    &language::Setup::fine_tuning(*experiment, data, &cache, device)?,
-                    BoundOf::Dense,
-                ),
-            };
-            (found?, BoundOf::Dense)
+            match experiment.encoder.train {
+                Trained::Nothing => {
+                    work.search(&language::Setup::frozen(*experiment, data, &cache, device)?)
+                }
+                Trained::Everything | Trained::Layers => {
+                    work.search(&language::Setup::fine_tuning(*experiment, data, &cache, device)?)
+                }
+            }
         }
-    };
-    let search = args.search();
-    let tuned = found.experiment(&text, &search, bound_of, &tuning)?;
-    write_whole(&out, tuned.as_bytes())?;
-    if context.json {
-        println!("{}", serde_json::to_string_pretty(&found)?);
-        return Ok(());
     }
-    print!("{}", found.account(&search));
-    println!("Written: {}; networks in {}", out.display(), runs.display());
-    Ok(())
 }
 
 struct Work<'a> {
     args: &'a Tune,
     context: &'a Context,
     name: &'a str,
-    runs: &'a std::path::Path,
+    runs: &'a Path,
+    /// The experiment's text.
+    text: &'a str,
+    out: &'a Path,
 }
 
 impl Work<'_> {
-    /// What was found, and what ridge and factor were chosen from.
-    fn search<S: Study>(&self, study: &S, bound_of: BoundOf) -> Result<(Found, TuningConfig)> {
-        let observe = |name: String| self.context.progress.observer(name);
-        let say = |text: &str| self.context.progress.say(text);
-        let options = self.context.run_options(&observe, &say, self.runs);
-        let found = self.args.search().run(study, bound_of, self.name, &options)?;
-        Ok((found, study.tuning().clone()))
+    /// Searches, and writes and shows what was found.
+    fn search<S: Study>(&self, study: &S) -> Result<()> {
+        let Self { args, context, name, runs, text, out } = self;
+        let observe = |name: String| context.progress.observer(name);
+        let say = |text: &str| context.progress.say(text);
+        let options = context.run_options(&observe, &say, runs);
+        let search = args.search();
+        let found = search.run(study, name, &options)?;
+        let tuned = found.experiment(text, &search, S::BOUND, study.tuning())?;
+        write_whole(out, tuned.as_bytes())?;
+        if context.json {
+            println!("{}", serde_json::to_string_pretty(&found)?);
+            return Ok(());
+        }
+        print!("{}", found.account(&search));
+        println!("Written: {}; networks in {}", out.display(), runs.display());
+        Ok(())
     }
 }
 
 impl WithSetup for Work<'_> {
-    type Output = Result<(Found, TuningConfig)>;
+    type Output = Result<()>;
 
-    fn run<B: ImageBackbone>(self, setup: Setup<B>) -> Self::Output {
-        self.search(&setup, BoundOf::Convolutions)
+    fn run<B: ImageBackbone>(self, setup: Setup<B>) -> Result<()> {
+        self.search(&setup)
     }
 }
 

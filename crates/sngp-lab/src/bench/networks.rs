@@ -33,17 +33,6 @@ pub struct RunOptions<'a> {
     pub say: &'a (dyn Fn(&str) + Sync),
 }
 
-impl RunOptions<'_> {
-    /// Stops between two pieces of work that do not watch the handle themselves.
-    pub fn check_interrupted(&self) -> Result<()> {
-        if !self.interrupter.should_stop() {
-            return Ok(());
-        }
-        let reason = self.interrupter.get_message().unwrap_or_default();
-        Err(Error::Interrupted { reason, checkpoint: None })
-    }
-}
-
 /// The networks of a study.
 pub struct Networks<'a, S: Study> {
     /// What they are trained on.
@@ -69,7 +58,11 @@ impl<S: Study> Networks<'_, S> {
         let config = self.config(method, seed)?;
         let single = single_method(&config.method.recipe())?;
         let (device, tuning) = (self.options.device, self.study.tuning());
-        let here = format!("{} {} {device:?}", provenance::program(), provenance::processor());
+        let here = format!(
+            "{} {} {device:?}",
+            provenance::program(),
+            provenance::cpu(rayon::current_num_threads())
+        );
         let mut parts = format!("{here} {config:?} {tuning:?} {measured_on}");
         for index in 0..config.method.recipe().members as u64 {
             parts += &self.fingerprint(&single, seed + index)?;

@@ -10,6 +10,7 @@ use sngp::method::Method;
 use sngp::model::{Estimator, FitOptions, Model, ModelConfig};
 
 use super::networks::RunOptions;
+use super::search::BoundOf;
 use super::tuning::TuningConfig;
 
 /// The batches of a study's networks.
@@ -19,6 +20,9 @@ pub type BatchOf<S> = <<S as Study>::Backbone as Backbone>::Batch;
 pub trait Study {
     /// The hidden mapping of its networks.
     type Backbone: Backbone;
+
+    /// Which norm bound its networks have.
+    const BOUND: BoundOf;
 
     /// The configuration of a method.
     fn model_for(&self, method: &Method) -> Result<ModelConfig>;

@@ -3,6 +3,12 @@
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde::{Serialize, Serializer};
+use sngp::metrics::{self, reliability};
+use sngp::predict::Prediction;
+use sngp::score::Score;
+
+/// Bins of the reliability diagram.
+const BINS: usize = 15;
 
 /// Everything the report shows. What is empty is left out of it.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
@@ -98,6 +104,19 @@ pub struct Bin {
     pub count: usize,
 }
 
+impl Bin {
+    /// The bins of what was predicted for labelled examples, as the ECE has them.
+    pub fn of(prediction: &Prediction, labels: &[usize]) -> sngp::Result<Vec<Self>> {
+        let bins = reliability(prediction.probabilities()?, labels, BINS)?;
+        let bin = |b: &metrics::Bin| Self {
+            confidence: b.confidence,
+            accuracy: b.accuracy,
+            count: b.count,
+        };
+        Ok(bins.iter().map(bin).collect())
+    }
+}
+
 /// One scored example.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Scored {
@@ -107,6 +126,21 @@ pub struct Scored {
     pub correct: bool,
     /// The probability of the predicted class.
     pub probability: f64,
+}
+
+impl Scored {
+    /// What was predicted for labelled examples, scored.
+    pub fn of(prediction: &Prediction, labels: &[usize], score: &Score) -> sngp::Result<Vec<Self>> {
+        let probabilities = prediction.probabilities()?;
+        let uncertainty = score.evaluate(prediction)?;
+        let rows = prediction.labels()?.into_iter().zip(labels).zip(uncertainty).enumerate();
+        let row = |(index, ((found, &label), uncertainty)): (usize, ((usize, &usize), f64))| Self {
+            uncertainty,
+            correct: found == label,
+            probability: probabilities[[index, found]],
+        };
+        Ok(rows.map(row).collect())
+    }
 }
 
 /// An example to look at.

@@ -10,7 +10,7 @@ use sngp::train::TrainingConfig;
 use sngp::{Error, Result};
 
 use crate::bench::TuningConfig;
-use crate::experiment::{check_methods, check_shared, overlaid};
+use crate::experiment::{check_networks, overlaid, read};
 
 /// The experiments that are built into the binary, by name.
 pub const BUILT_IN: [(&str, &str); 3] = [
@@ -124,11 +124,8 @@ impl TextExperiment {
     /// assert!(TextExperiment::parse("epochs = 3").is_err());
     /// ```
     pub fn parse(text: &str) -> Result<Self> {
-        let experiment: Self =
-            toml::from_str(text).map_err(|error| Error::Data(format!("experiment: {error}")))?;
-        check_methods(&experiment.model, &experiment.methods)?;
-        check_shared(&experiment.methods)?;
-        experiment.tuning.check()?;
+        let experiment: Self = read(text)?;
+        check_networks(&experiment.model, &experiment.methods, &experiment.tuning)?;
         if experiment.head_first.is_some() && experiment.encoder.train == Trained::Nothing {
             let message = "head_first trains the output layer before the encoder, but train is \
                            `nothing`; remove one of them";

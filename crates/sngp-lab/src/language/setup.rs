@@ -15,7 +15,7 @@ use sngp::{Error, Result};
 use super::embeddings::EmbeddingCache;
 use super::experiment::{TextExperiment, Trained};
 use super::task::{Task, TextTask};
-use crate::bench::{RunOptions, Study, TuningConfig};
+use crate::bench::{BoundOf, RunOptions, Study, TuningConfig};
 
 /// What the networks of an experiment start from and learn.
 pub struct Setup<B: Backbone> {
@@ -151,6 +151,7 @@ impl<B: Backbone> Setup<B> {
 
 impl<B: Backbone> Study for Setup<B> {
     type Backbone = B;
+    const BOUND: BoundOf = BoundOf::Dense;
 
     fn model_for(&self, method: &Method) -> Result<ModelConfig> {
         self.experiment.model_for(method)

@@ -1,7 +1,7 @@
 //! What a model is worth, measured.
 
 use ndarray::{Array2, Axis};
-use sngp::metrics::{Classification, Detection, gaussian_nll, reliability, rmse};
+use sngp::metrics::{Classification, Detection, gaussian_nll, rmse};
 use sngp::predict::{Prediction, Predictive};
 use sngp::score::Score;
 use sngp::{Error, Result};
@@ -17,9 +17,6 @@ use super::recipe::Prepared;
 use super::showcase::{class_rows, examples};
 use super::train::prepare;
 use crate::evidence::{Bin, Evidence, Interval, MetricRow, RegressionEvidence, Scored, Set};
-
-/// Bins of the reliability diagram.
-const BINS: usize = 15;
 
 /// The sets to measure on.
 pub struct Evaluation<'a> {
@@ -86,19 +83,15 @@ fn classification(model: &OwnModel, sets: &Evaluation<'_>) -> Result<Evidence> {
     };
     let (prediction, labels) = predicted(model, sets.test)?;
     let labels = class_indices(labels, names, &sets.test.file)?;
-    evidence.test = scored(&prediction, &labels, &score)?;
+    evidence.test = Scored::of(&prediction, &labels, &score)?;
     class_metrics(&mut evidence, Set::Test, &prediction, &labels)?;
-    let bins = reliability(prediction.probabilities()?, &labels, BINS)?;
-    evidence.reliability = bins
-        .iter()
-        .map(|b| Bin { confidence: b.confidence, accuracy: b.accuracy, count: b.count })
-        .collect();
+    evidence.reliability = Bin::of(&prediction, &labels)?;
     evidence.classes = class_rows(&prediction, &labels, names, &evidence)?;
     examples(&mut evidence, model, sets.test, &prediction, &labels)?;
     if let Some(set) = sets.shift {
         let (prediction, labels) = predicted(model, set)?;
         let labels = class_indices(labels, names, &set.file)?;
-        evidence.shift = scored(&prediction, &labels, &score)?;
+        evidence.shift = Scored::of(&prediction, &labels, &score)?;
         class_metrics(&mut evidence, Set::Shift, &prediction, &labels)?;
     }
     if let Some(set) = sets.ood {
@@ -112,18 +105,6 @@ fn classification(model: &OwnModel, sets: &Evaluation<'_>) -> Result<Evidence> {
         }
     }
     Ok(evidence)
-}
-
-fn scored(prediction: &Prediction, labels: &[usize], score: &Score) -> Result<Vec<Scored>> {
-    let probabilities = prediction.probabilities()?;
-    let uncertainty = score.evaluate(prediction)?;
-    let rows = prediction.labels()?.into_iter().zip(labels).zip(uncertainty).enumerate();
-    let row = |(index, ((found, &label), uncertainty)): (usize, ((usize, &usize), f64))| Scored {
-        uncertainty,
-        correct: found == label,
-        probability: probabilities[[index, found]],
-    };
-    Ok(rows.map(row).collect())
 }
 
 fn class_metrics(
@@ -292,7 +273,7 @@ pub fn outcomes(
 ) -> Result<Vec<sngp::model::Outcome>> {
     let labels = classes(model, set)?;
     let prediction = held_out(model, set)?;
-    let rows = scored(&prediction, &labels, score)?;
+    let rows = Scored::of(&prediction, &labels, score)?;
     let outcome =
         |row: &Scored| sngp::model::Outcome { uncertainty: row.uncertainty, correct: row.correct };
     Ok(rows.iter().map(outcome).collect())

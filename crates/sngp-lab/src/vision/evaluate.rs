@@ -3,21 +3,17 @@
 use std::collections::BTreeMap;
 
 use burn::tensor::Tensor;
-use ndarray::Axis;
 use sngp::Result;
 use sngp::backbone::Backbone;
-use sngp::metrics::{Classification, reliability};
+use sngp::metrics::Classification;
 use sngp::model::Model;
 use sngp::predict::Prediction;
-use sngp::score::Score;
+use sngp::train::check_interrupted;
 
 use super::measured_on::MeasuredOn;
 use super::run::PLOTS;
 use crate::bench::{Measured, RunOptions, class_labels, detection, latency};
 use crate::evidence::{Bin, Evidence, Scored, plots};
-
-/// The bins of the reliability diagram.
-const BINS: usize = 15;
 
 /// Measures a model on clean, corrupted and foreign images.
 pub(super) fn measure<B: Backbone<Batch = Tensor<4>>>(
@@ -32,26 +28,23 @@ pub(super) fn measure<B: Backbone<Batch = Tensor<4>>>(
         measured.add("test", metric, value);
     }
     let mut evidence = Evidence { score: score.to_string(), ..Evidence::default() };
-    evidence.test = scored(&test, labels, &score)?;
-    for bin in reliability(test.probabilities()?, labels, BINS)? {
-        let (confidence, accuracy, count) = (bin.confidence, bin.accuracy, bin.count);
-        evidence.reliability.push(Bin { confidence, accuracy, count });
-    }
+    evidence.test = Scored::of(&test, labels, &score)?;
+    evidence.reliability = Bin::of(&test, labels)?;
     // The mean over corruptions and severities, each measured by itself, as it was published.
     let mut sums: BTreeMap<&str, f64> = BTreeMap::new();
     for set in &sets.shifted {
-        options.check_interrupted()?;
+        check_interrupted(&options.interrupter)?;
         let (prediction, labels) = (model.predict(&*set.inputs)?, class_labels(set)?);
         for (metric, value) in classification(&prediction, labels)? {
             *sums.entry(metric).or_default() += value;
         }
-        evidence.shift.extend(scored(&prediction, labels, &score)?);
+        evidence.shift.extend(Scored::of(&prediction, labels, &score)?);
     }
     for (metric, sum) in sums {
         measured.add("corrupted", metric, sum / sets.shifted.len() as f64);
     }
     for (index, (name, images)) in sets.strangers.iter().enumerate() {
-        options.check_interrupted()?;
+        check_interrupted(&options.interrupter)?;
         let strangers = model.predict(images)?;
         detection(name, &test, &strangers, &score, measured)?;
         if index == 0 {
@@ -76,18 +69,4 @@ fn classification(prediction: &Prediction, labels: &[usize]) -> Result<Vec<(&'st
     let probabilities = prediction.probabilities()?;
     let metrics = Classification::all().into_iter();
     metrics.map(|metric| Ok((metric.name(), metric.evaluate(probabilities, labels)?))).collect()
-}
-
-fn scored(prediction: &Prediction, labels: &[usize], score: &Score) -> Result<Vec<Scored>> {
-    let answers = prediction.labels()?;
-    let probabilities = prediction.probabilities()?;
-    let rows = probabilities.axis_iter(Axis(0)).zip(score.evaluate(prediction)?);
-    let rows = rows.zip(answers.iter().zip(labels));
-    Ok(rows
-        .map(|((row, uncertainty), (answer, label))| Scored {
-            uncertainty,
-            correct: answer == label,
-            probability: row[*answer],
-        })
-        .collect())
 }

@@ -13,7 +13,7 @@ use super::shift::ShiftConfig;
 use super::source::Source;
 use crate::bench::TuningConfig;
 use crate::dataset::image::Augmentation;
-use crate::experiment::{check_methods, check_shared, overlaid};
+use crate::experiment::{check_networks, overlaid, read};
 use crate::published;
 
 macro_rules! built_in {
@@ -151,11 +151,8 @@ impl VisionExperiment {
     /// assert!(VisionExperiment::parse("epochs = 3").is_err());
     /// ```
     pub fn parse(text: &str) -> Result<Self> {
-        let experiment: Self =
-            toml::from_str(text).map_err(|error| Error::Data(format!("experiment: {error}")))?;
-        check_methods(&experiment.model, &experiment.methods)?;
-        check_shared(&experiment.methods)?;
-        experiment.tuning.check()?;
+        let experiment: Self = read(text)?;
+        check_networks(&experiment.model, &experiment.methods, &experiment.tuning)?;
         experiment.methods_compared()?;
         if let Some(pretrained) = &experiment.pretrained {
             pretrained.map().check()?;

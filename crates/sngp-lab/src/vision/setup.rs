@@ -14,7 +14,7 @@ use sngp::nn::Head;
 use super::experiment::{NetworkConfig, Trained, VisionExperiment};
 use super::pretrained::Pretrained;
 use super::task::VisionTask;
-use crate::bench::{RunOptions, Study, TuningConfig};
+use crate::bench::{BoundOf, RunOptions, Study, TuningConfig};
 use crate::dataset::image::channel_moments;
 
 /// What the networks of an experiment start from and learn.
@@ -105,6 +105,7 @@ pub fn with_setup<W: WithSetup>(
 
 impl<B: ImageBackbone> Study for Setup<B> {
     type Backbone = B;
+    const BOUND: BoundOf = BoundOf::Convolutions;
 
     fn model_for(&self, method: &Method) -> Result<ModelConfig> {
         self.experiment.model_for(method)

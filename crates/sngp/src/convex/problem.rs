@@ -12,7 +12,7 @@ use crate::network::Network;
 use crate::nn::{Activation, Head};
 use crate::posterior::{Covariance, Curvature, FeatureMapHash, Precision};
 use crate::seed::{Purpose, stream};
-use crate::train::{EpochSummary, Interrupter, Observer};
+use crate::train::{EpochSummary, Interrupter, Observer, check_interrupted};
 use crate::{Error, Pass, Result, host};
 
 /// Rows whose features are computed together.
@@ -108,7 +108,7 @@ impl<B: Backbone> OutputProblem<'_, B> {
         let mut kept = Vec::new();
         let mut done = 0;
         for rows in order.chunks(BLOCK) {
-            self.check_interrupted()?;
+            check_interrupted(self.interrupter)?;
             let block = self.block(rows);
             let features = host::matrix_f32(block.features.clone());
             gram.add(features.view(), ndarray::Array2::zeros((rows.len(), 1)).view())?;
@@ -130,7 +130,7 @@ impl<B: Backbone> OutputProblem<'_, B> {
         let blocks = order.len().div_ceil(BLOCK);
         kept.iter().take(blocks).try_for_each(&mut work)?;
         for rows in order.chunks(BLOCK).skip(kept.len()) {
-            self.check_interrupted()?;
+            check_interrupted(self.interrupter)?;
             work(&self.block(rows))?;
         }
         Ok(())
@@ -204,14 +204,6 @@ impl<B: Backbone> OutputProblem<'_, B> {
         let shape = [self.features(), self.outputs];
         Tensor::from_data(TensorData::new(values, shape), self.device)
     }
-
-    fn check_interrupted(&self) -> Result<()> {
-        if !self.interrupter.should_stop() {
-            return Ok(());
-        }
-        let reason = self.interrupter.get_message().unwrap_or_else(|| "on request".to_string());
-        Err(Error::Interrupted { reason, checkpoint: None })
-    }
 }
 
 /// The loss of the first blocks, which stand for all.
@@ -264,7 +256,7 @@ impl<B: Backbone> Objective<'_, B> {
 impl<B: Backbone> Function for Objective<'_, B> {
     fn evaluate(&mut self, point: &[f64]) -> Result<(f64, Vec<f64>)> {
         let problem = self.problem;
-        problem.check_interrupted()?;
+        check_interrupted(problem.interrupter)?;
         self.evaluations += 1;
         let weights = problem.weights(point);
         let (mut loss, mut gradient) = (0.0, vec![0.0; point.len()]);

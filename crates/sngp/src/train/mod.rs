@@ -25,5 +25,25 @@ pub use schedule::{Decay, Schedule};
 /// The handle that stops a training from outside, e.g. on Ctrl-C.
 pub use burn::train::Interrupter;
 
+use crate::{Error, Result};
+
+/// Stops between two pieces of work that do not watch the handle themselves.
+///
+/// ```
+/// use sngp::train::{Interrupter, check_interrupted};
+///
+/// let handle = Interrupter::new();
+/// assert!(check_interrupted(&handle).is_ok());
+/// handle.stop(Some("enough"));
+/// assert!(check_interrupted(&handle).unwrap_err().to_string().contains("enough"));
+/// ```
+pub fn check_interrupted(interrupter: &Interrupter) -> Result<()> {
+    if !interrupter.should_stop() {
+        return Ok(());
+    }
+    let reason = interrupter.get_message().unwrap_or_else(|| "on request".to_string());
+    Err(Error::Interrupted { reason, checkpoint: None })
+}
+
 pub(crate) use fit::{FitNetwork, fit_network};
 pub(crate) use loader::batches;

@@ -74,21 +74,15 @@ impl Search {
     /// the paper recommends; then the length scales under it, and takes the one with the least
     /// negative log-likelihood. Ridge and factor are chosen for each network by the study's own
     /// tuning.
-    pub fn run<S: Study>(
-        &self,
-        study: &S,
-        bound_of: BoundOf,
-        name: &str,
-        options: &RunOptions<'_>,
-    ) -> Result<Found> {
+    pub fn run<S: Study>(&self, study: &S, name: &str, options: &RunOptions<'_>) -> Result<Found> {
         self.check()?;
         let recipe = self.method.recipe();
         let config = study.model_for(&self.method)?;
         let start = Choice {
-            bound: bound_of.get(&config),
+            bound: S::BOUND.get(&config),
             length_scale: config.gaussian_process.features.length_scale,
         };
-        let mut trials = Trials { search: self, study, bound_of, name, options, done: Vec::new() };
+        let mut trials = Trials { search: self, study, name, options, done: Vec::new() };
         let bounds = with(&self.bounds, start.bound);
         let tried = bounds.into_iter().map(|bound| trials.of(Choice { bound, ..start }));
         let mut chosen = smallest_bound(&tried.collect::<Result<Vec<_>>>()?, self.tolerance)?;
@@ -177,7 +171,6 @@ impl BoundOf {
 struct Trials<'a, S> {
     search: &'a Search,
     study: &'a S,
-    bound_of: BoundOf,
     name: &'a str,
     options: &'a RunOptions<'a>,
     done: Vec<Trial>,
@@ -191,9 +184,9 @@ impl<S: Study> Trials<'_, S> {
         }
         let Choice { bound, length_scale } = choice;
         let place = format!("bound-{bound}-length-{length_scale}");
-        let (study, bound_of) = (self.study, self.bound_of);
+        let study = self.study;
         let alter = |config: &mut ModelConfig| {
-            bound_of.set(config, bound);
+            S::BOUND.set(config, bound);
             config.gaussian_process.features.length_scale = length_scale;
         };
         let networks = Networks {
