@@ -25,5 +25,6 @@ pub fn cpu(threads: usize) -> String {
         Some(line.split_once(':')?.1.trim().to_string())
     });
     let name = name.unwrap_or_else(|| std::env::consts::ARCH.to_string());
-    format!("{name}, {threads} threads")
+    let s = if threads == 1 { "" } else { "s" };
+    format!("{name}, {threads} thread{s}")
 }

@@ -173,6 +173,18 @@ fn spectral(member: &MemberInspection) {
         let verdict = if layer.holds(SLACK) { "holds" } else { "exceeded" };
         println!("  {:24} {:8.4}  bound {:6.3}  {verdict}", layer.name, layer.norm, layer.bound);
     }
+    if member.normalized {
+        let (all, bounded) = (report.layers.len(), report.layers.iter());
+        let bounded = bounded.filter(|layer| layer.is_bounded(SLACK)).count();
+        println!("  {:24} {bounded} of {all}", "at their bound");
+        // A quarter: one layer of many, often the first, is bounded by chance.
+        if bounded * 4 < all {
+            println!(
+                "  hint: the bound changes little, the network would be almost the same without; \
+                 `sngp tune --bounds` looks for a smaller one that keeps accuracy"
+            );
+        }
+    }
     if !report.uncovered.is_empty() {
         println!("  not covered by a bound: {}", folded(&report.uncovered).join(", "));
     }

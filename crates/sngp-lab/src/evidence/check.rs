@@ -1,6 +1,8 @@
 //! Refuses what cannot be shown honestly.
 
-use super::{Bin, ClassRow, Evidence, Example, MetricRow, Scored};
+use sngp::metrics::Bin;
+
+use super::{ClassRow, Evidence, Example, MetricRow, Scored};
 
 /// Why a report cannot be made.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]

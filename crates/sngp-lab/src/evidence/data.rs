@@ -3,12 +3,9 @@
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde::{Serialize, Serializer};
-use sngp::metrics::{self, reliability};
+use sngp::metrics::Bin;
 use sngp::predict::Prediction;
 use sngp::score::Score;
-
-/// Bins of the reliability diagram.
-const BINS: usize = 15;
 
 /// Everything the report shows. What is empty is left out of it.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
@@ -91,30 +88,6 @@ pub struct ClassRow {
     pub mean_probability: f64,
     /// The share of its examples that is turned away at the model's threshold.
     pub abstained: f64,
-}
-
-/// A bin of the reliability diagram.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct Bin {
-    /// Mean top probability.
-    pub confidence: f64,
-    /// Share that is right.
-    pub accuracy: f64,
-    /// Examples in it.
-    pub count: usize,
-}
-
-impl Bin {
-    /// The bins of what was predicted for labelled examples, as the ECE has them.
-    pub fn of(prediction: &Prediction, labels: &[usize]) -> sngp::Result<Vec<Self>> {
-        let bins = reliability(prediction.probabilities()?, labels, BINS)?;
-        let bin = |b: &metrics::Bin| Self {
-            confidence: b.confidence,
-            accuracy: b.accuracy,
-            count: b.count,
-        };
-        Ok(bins.iter().map(bin).collect())
-    }
 }
 
 /// One scored example.

@@ -43,7 +43,7 @@ mod tests;
 
 pub use check::{EvidenceError, check};
 pub use data::{
-    Bin, ClassRow, Content, Evidence, Example, Interval, MetricRow, RegressionEvidence, Scored, Set,
+    ClassRow, Content, Evidence, Example, Interval, MetricRow, RegressionEvidence, Scored, Set,
 };
 
 use crate::figure::Chart;

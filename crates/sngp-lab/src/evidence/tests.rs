@@ -1,5 +1,7 @@
 //! The page as a whole.
 
+use sngp::metrics::Bin;
+
 use super::*;
 use crate::figure::{Figure, render};
 
@@ -47,7 +49,13 @@ fn full(text: &str) -> Evidence {
             mean_probability: 0.8,
             abstained: 0.1,
         }],
-        reliability: vec![Bin { confidence: 0.8, accuracy: 0.7, count: 300 }],
+        reliability: vec![Bin {
+            lower: 0.0,
+            upper: 1.0,
+            confidence: 0.8,
+            accuracy: 0.7,
+            count: 300,
+        }],
         test: scored(300),
         shift: scored(100),
         ood: vec![0.5, 0.9, 1.5],

@@ -1,7 +1,7 @@
 //! What a model is worth, measured.
 
 use ndarray::{Array2, Axis};
-use sngp::metrics::{Classification, Detection, gaussian_nll, rmse};
+use sngp::metrics::{Classification, Detection, Ece, gaussian_nll, reliability, rmse};
 use sngp::predict::{Prediction, Predictive};
 use sngp::score::Score;
 use sngp::{Error, Result};
@@ -16,7 +16,7 @@ use super::model::OwnModel;
 use super::recipe::Prepared;
 use super::showcase::{class_rows, examples};
 use super::train::prepare;
-use crate::evidence::{Bin, Evidence, Interval, MetricRow, RegressionEvidence, Scored, Set};
+use crate::evidence::{Evidence, Interval, MetricRow, RegressionEvidence, Scored, Set};
 
 /// The sets to measure on.
 pub struct Evaluation<'a> {
@@ -85,7 +85,7 @@ fn classification(model: &OwnModel, sets: &Evaluation<'_>) -> Result<Evidence> {
     let labels = class_indices(labels, names, &sets.test.file)?;
     evidence.test = Scored::of(&prediction, &labels, &score)?;
     class_metrics(&mut evidence, Set::Test, &prediction, &labels)?;
-    evidence.reliability = Bin::of(&prediction, &labels)?;
+    evidence.reliability = reliability(prediction.probabilities()?, &labels, Ece::default().bins)?;
     evidence.classes = class_rows(&prediction, &labels, names, &evidence)?;
     examples(&mut evidence, model, sets.test, &prediction, &labels)?;
     if let Some(set) = sets.shift {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use burn::tensor::Tensor;
 use sngp::Result;
 use sngp::backbone::Backbone;
-use sngp::metrics::Classification;
+use sngp::metrics::{Classification, Ece, reliability};
 use sngp::model::Model;
 use sngp::predict::Prediction;
 use sngp::train::check_interrupted;
@@ -13,7 +13,7 @@ use sngp::train::check_interrupted;
 use super::measured_on::MeasuredOn;
 use super::run::PLOTS;
 use crate::bench::{Measured, RunOptions, class_labels, detection, latency};
-use crate::evidence::{Bin, Evidence, Scored, plots};
+use crate::evidence::{Evidence, Scored, plots};
 
 /// Measures a model on clean, corrupted and foreign images.
 pub(super) fn measure<B: Backbone<Batch = Tensor<4>>>(
@@ -29,7 +29,7 @@ pub(super) fn measure<B: Backbone<Batch = Tensor<4>>>(
     }
     let mut evidence = Evidence { score: score.to_string(), ..Evidence::default() };
     evidence.test = Scored::of(&test, labels, &score)?;
-    evidence.reliability = Bin::of(&test, labels)?;
+    evidence.reliability = reliability(test.probabilities()?, labels, Ece::default().bins)?;
     // The mean over corruptions and severities, each measured by itself, as it was published.
     let mut sums: BTreeMap<&str, f64> = BTreeMap::new();
     for set in &sets.shifted {

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{DetectionMetric, sweep::Sweep};
+use super::{DetectionMetric, detection_curve};
 use crate::Result;
 
 /// The chance that an out-of-domain input scores higher than an in-domain one, ties counted half.
@@ -17,18 +17,7 @@ use crate::Result;
 /// # Ok::<(), sngp::Error>(())
 /// ```
 pub fn auroc(scores: &[f64], is_ood: &[bool]) -> Result<f64> {
-    let sweep = Sweep::new(scores, is_ood)?;
-    // Each in-domain input newly flagged lost against those flagged before it and drew with those
-    // flagged along with it: the trapezoid rule, whose slanted sides count ties half.
-    let won: f64 = sweep
-        .pairs()
-        .map(|(before, now)| {
-            (now.false_positives - before.false_positives)
-                * (now.true_positives + before.true_positives)
-                / 2.0
-        })
-        .sum();
-    Ok(won / (sweep.positives as f64 * sweep.negatives as f64))
+    Ok(detection_curve(scores, is_ood)?.auroc())
 }
 
 /// [`auroc`], as an entry of [`Detection`](super::Detection).

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{DetectionMetric, sweep::Sweep};
+use super::{DetectionMetric, detection_curve};
 use crate::Result;
 
 /// `sum_i (recall_i - recall_(i-1)) precision_i` over the distinct scores, from the highest down.
@@ -18,15 +18,7 @@ use crate::Result;
 /// # Ok::<(), sngp::Error>(())
 /// ```
 pub fn average_precision(scores: &[f64], is_ood: &[bool]) -> Result<f64> {
-    let sweep = Sweep::new(scores, is_ood)?;
-    let total: f64 = sweep
-        .pairs()
-        .map(|(before, now)| {
-            let precision = now.true_positives / (now.true_positives + now.false_positives);
-            (now.true_positives - before.true_positives) * precision
-        })
-        .sum();
-    Ok(total / sweep.positives as f64)
+    Ok(detection_curve(scores, is_ood)?.average_precision())
 }
 
 /// [`average_precision`], as an entry of [`Detection`](super::Detection).

@@ -91,10 +91,23 @@ pub fn reliability(
 /// # Ok::<(), sngp::Error>(())
 /// ```
 pub fn ece(probabilities: ArrayView2<'_, f64>, labels: &[usize], bins: usize) -> Result<f64> {
-    let diagram = reliability(probabilities, labels, bins)?;
-    let gaps: f64 =
-        diagram.iter().map(|bin| bin.count as f64 * (bin.accuracy - bin.confidence).abs()).sum();
-    Ok(gaps / labels.len() as f64)
+    Ok(calibration_error(&reliability(probabilities, labels, bins)?))
+}
+
+/// The mean gap between confidence and accuracy of a [`reliability`] diagram, each bin weighted by
+/// its examples. Zero when there are none.
+///
+/// ```
+/// use sngp::metrics::{calibration_error, reliability};
+///
+/// let bins = reliability(ndarray::array![[0.75, 0.25], [0.4, 0.6]].view(), &[0, 0], 15)?;
+/// assert!((calibration_error(&bins) - (0.25 + 0.6) / 2.0).abs() < 1e-12);
+/// # Ok::<(), sngp::Error>(())
+/// ```
+pub fn calibration_error(diagram: &[Bin]) -> f64 {
+    let examples: usize = diagram.iter().map(|bin| bin.count).sum();
+    let gaps = diagram.iter().map(|bin| bin.count as f64 * (bin.accuracy - bin.confidence).abs());
+    gaps.sum::<f64>() / examples.max(1) as f64
 }
 
 /// [`ece`], as an entry of [`Classification`](super::Classification).

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{DetectionMetric, input, sweep::Sweep};
+use super::{DetectionMetric, detection_curve, input};
 use crate::Result;
 
 /// The share of in-domain inputs that is flagged when at least `tpr` (above 0, at most 1) of the
@@ -20,11 +20,11 @@ use crate::Result;
 /// ```
 pub fn fpr_at_tpr(scores: &[f64], is_ood: &[bool], tpr: f64) -> Result<f64> {
     input::fraction("tpr", tpr)?;
-    let sweep = Sweep::new(scores, is_ood)?;
-    let needed = input::fewest(tpr, sweep.positives) as f64;
-    let missed = sweep.steps.partition_point(|flagged| flagged.true_positives < needed);
+    let curve = detection_curve(scores, is_ood)?;
+    let needed = input::fewest(tpr, curve.positives) as f64;
+    let missed = curve.steps.partition_point(|flagged| flagged.true_positives < needed);
     // The last step flags everything, so `missed` is always a step.
-    Ok(sweep.steps[missed].false_positives / sweep.negatives as f64)
+    Ok(curve.steps[missed].false_positives / curve.negatives as f64)
 }
 
 /// [`fpr_at_tpr`] at 0.95, as an entry of [`Detection`](super::Detection).

@@ -9,7 +9,8 @@
 //!    first and follows the error rate; [`RiskCoverage::area`] and [`RiskCoverage::accuracy_at`]
 //!    make numbers of it.
 //! 3. *Does the score tell strange inputs from familiar ones?* [`auroc`], [`average_precision`]
-//!    and [`fpr_at_tpr`] rank out-of-domain inputs, the positives, against in-domain ones.
+//!    and [`fpr_at_tpr`] rank out-of-domain inputs, the positives, against in-domain ones;
+//!    [`detection_curve`] has the curves they are read off.
 //!
 //! [`spearman`] compares two rankings, and [`MeanStderr`] sums up a figure over seeds.
 //!
@@ -46,6 +47,7 @@ mod auroc;
 mod average_precision;
 mod brier;
 mod calibration;
+mod detection_curve;
 mod fpr;
 mod input;
 mod nll;
@@ -54,7 +56,6 @@ mod regression;
 mod risk_coverage;
 mod selective;
 mod summary;
-mod sweep;
 #[cfg(test)]
 mod tests;
 
@@ -62,7 +63,8 @@ pub use accuracy::{Accuracy, accuracy};
 pub use auroc::{Auroc, auroc};
 pub use average_precision::{Aupr, average_precision};
 pub use brier::{Brier, brier};
-pub use calibration::{Bin, Ece, ece, reliability};
+pub use calibration::{Bin, Ece, calibration_error, ece, reliability};
+pub use detection_curve::{DetectionCurve, detection_curve};
 pub use fpr::{FprAt95Tpr, fpr_at_tpr};
 pub use nll::{Nll, nll};
 pub use rank::spearman;

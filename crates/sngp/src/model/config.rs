@@ -65,6 +65,27 @@ impl ModelConfig {
         }
     }
 
+    /// The configuration with the parts the method does not use at their defaults: two that agree
+    /// in this train the same network.
+    pub(crate) fn used(&self) -> Self {
+        let recipe = self.method.recipe();
+        let mut used = self.clone();
+        if !recipe.spectral {
+            used.spectral = SpectralConfig::default();
+        }
+        if recipe.output != Output::GaussianProcess {
+            used.gaussian_process = GaussianProcessConfig::default();
+            used.posterior = PosteriorConfig::default();
+        }
+        if recipe.output != Output::RbfCentroids {
+            used.rbf_centroids = RbfCentroidsConfig::default();
+        }
+        if recipe.output != Output::ExactGaussianProcess {
+            used.exact_gp = ExactGpConfig::default();
+        }
+        used
+    }
+
     /// Refuses options outside their range or at odds with each other.
     pub fn check(&self, has_validation: bool) -> Result<()> {
         let recipe = self.method.recipe();
@@ -88,5 +109,49 @@ impl ModelConfig {
             return Ok(());
         }
         self.training.check(self.posterior.accumulation, has_validation)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    type Change = (&'static str, fn(&mut ModelConfig), fn(&Method) -> bool);
+
+    #[test]
+    fn what_a_method_uses_is_what_tells_its_networks_apart() {
+        let changes: [Change; 6] = [
+            ("bound", |c| c.spectral.convolution_bound = 3.5, |m| m.recipe().spectral),
+            (
+                "length scale",
+                |c| c.gaussian_process.features.length_scale = 3.5,
+                |m| m.recipe().output == Output::GaussianProcess,
+            ),
+            (
+                "ridge",
+                |c| c.posterior.ridge = 3.5,
+                |m| m.recipe().output == Output::GaussianProcess,
+            ),
+            (
+                "sigma",
+                |c| c.rbf_centroids.sigma = 3.5,
+                |m| m.recipe().output == Output::RbfCentroids,
+            ),
+            (
+                "exact length scale",
+                |c| c.exact_gp.length_scale = 3.5,
+                |m| m.recipe().output == Output::ExactGaussianProcess,
+            ),
+            ("learning rate", |c| c.training.learning_rate = 3.5, |_| true),
+        ];
+        for method in Method::all() {
+            let config = ModelConfig::new(method.clone());
+            assert_eq!(config.used(), config, "{method}");
+            for (what, change, matters) in &changes {
+                let mut changed = config.clone();
+                change(&mut changed);
+                assert_eq!(changed.used() != config.used(), matters(&method), "{method}: {what}");
+            }
+        }
     }
 }

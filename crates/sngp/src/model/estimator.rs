@@ -306,8 +306,8 @@ impl<B: Backbone> Estimator<B> {
         Ok(Member { network, posterior })
     }
 
-    /// A hash of everything a training depends on: configuration, backbone, seed, and all the
-    /// data. What is kept of one training is not used for another.
+    /// A hash of everything a training depends on: the parts of the configuration that the method
+    /// uses, backbone, seed, and all the data. What is kept of one training is not used for another.
     pub fn fingerprint(
         &self,
         data: &Labelled<B::Batch>,
@@ -315,7 +315,7 @@ impl<B: Backbone> Estimator<B> {
         seed: u64,
     ) -> String {
         let mut hasher = Sha256::new();
-        hasher.update(format!("{:?} {:?} {seed}", self.config, self.backbone));
+        hasher.update(format!("{:?} {:?} {seed}", self.config.used(), self.backbone));
         if let Some(pretrained) = &self.pretrained {
             hasher.update(weights_digest(pretrained));
         }

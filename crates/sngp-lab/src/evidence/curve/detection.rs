@@ -1,5 +1,7 @@
 //! How well the score tells out-of-domain examples, the positives, from test examples.
 
+use sngp::metrics::detection_curve;
+
 use super::{Ranked, thin};
 
 /// The finest detail that is drawn, as a share of the plot's side.
@@ -20,61 +22,22 @@ pub(in crate::evidence) struct Detection {
     pub base_rate: f64,
 }
 
-/// None where either kind is missing.
+/// None where either kind is missing, or cannot be ranked.
 pub(in crate::evidence) fn detection(test: &Ranked, ood: &Ranked) -> Option<Detection> {
-    let (negatives, positives) = (test.values().len(), ood.values().len());
-    if negatives == 0 || positives == 0 {
-        return None;
-    }
-    let turned = turned_away(test.values(), ood.values());
-    let share = |part: usize, whole: usize| part as f64 / whole as f64;
-    let roc: Vec<[f64; 2]> = std::iter::once([0, 0])
-        .chain(turned.iter().copied())
-        .map(|[negative, positive]| [share(negative, negatives), share(positive, positives)])
-        .collect();
-    let precision_recall: Vec<[f64; 2]> = turned
-        .iter()
-        .map(|&[negative, positive]| {
-            [share(positive, positives), share(positive, negative + positive)]
-        })
-        .collect();
-    let auroc = roc.windows(2).map(|pair| trapezoid(pair[0], pair[1])).sum();
-    let mut recall = 0.0;
-    let average_precision = precision_recall
-        .iter()
-        .map(|&[now, precision]| (now - std::mem::replace(&mut recall, now)) * precision)
-        .sum();
+    let scores = [test.values(), ood.values()].concat();
+    let is_ood: Vec<bool> = (0..scores.len()).map(|i| i >= test.values().len()).collect();
+    let curve = detection_curve(&scores, &is_ood).ok()?;
+    let precision_recall = curve.precision_recall();
     // The precision of the first step holds from a recall of zero on.
     let from = precision_recall.first().map(|first| [0.0, first[1]]);
     let precision_recall: Vec<[f64; 2]> = from.into_iter().chain(precision_recall).collect();
     Some(Detection {
-        roc: thin(&roc, DETAIL),
-        auroc,
+        roc: thin(&curve.roc(), DETAIL),
+        auroc: curve.auroc(),
         precision_recall: thin(&precision_recall, DETAIL),
-        average_precision,
-        base_rate: share(positives, positives + negatives),
+        average_precision: curve.average_precision(),
+        base_rate: curve.base_rate(),
     })
-}
-
-/// How many of `test` and `ood`, both ascending, lie at each distinct value and above, from the
-/// highest value down.
-fn turned_away(test: &[f64], ood: &[f64]) -> Vec<[usize; 2]> {
-    let (mut low, mut high) = (test.len(), ood.len());
-    let mut steps = Vec::new();
-    while low > 0 || high > 0 {
-        let tops = [test[..low].last(), ood[..high].last()];
-        let top = tops.into_iter().flatten().copied().fold(f64::NEG_INFINITY, f64::max);
-        // Anything but a number above every other, NaN included, goes with this step; so each
-        // step takes at least one.
-        let below = |values: &[f64]| values.iter().rposition(|v| *v < top).map_or(0, |at| at + 1);
-        (low, high) = (below(&test[..low]), below(&ood[..high]));
-        steps.push([test.len() - low, ood.len() - high]);
-    }
-    steps
-}
-
-fn trapezoid([x0, y0]: [f64; 2], [x1, y1]: [f64; 2]) -> f64 {
-    (x1 - x0) * (y0 + y1) / 2.0
 }
 
 #[cfg(test)]
@@ -101,18 +64,6 @@ mod tests {
     }
 
     #[test]
-    fn ties_across_the_two_kinds_count_half() {
-        // Pairs (test, ood): 0.1 < 0.2, 0.1 < 0.3, 0.2 = 0.2, 0.2 < 0.3.
-        assert!((found(&[0.1, 0.2], &[0.2, 0.3]).auroc - 3.5 / 4.0).abs() < 1e-15);
-    }
-
-    #[test]
-    fn average_precision_is_the_step_sum() {
-        let found = found(&[0.8, 0.1], &[0.9, 0.3]);
-        assert!((found.average_precision - (0.5 + 0.5 * 2.0 / 3.0)).abs() < 1e-15);
-    }
-
-    #[test]
     fn one_kind_alone_has_no_curve() {
         let (some, none) = (Ranked::unlabelled(&[0.5]), Ranked::unlabelled(&[]));
         assert_eq!(detection(&some, &none), None);
@@ -120,7 +71,8 @@ mod tests {
     }
 
     #[test]
-    fn not_even_nan_makes_it_run_forever() {
-        assert_eq!(found(&[f64::NAN, 0.1], &[f64::NAN]).roc.last(), Some(&[1.0, 1.0]));
+    fn what_cannot_be_ranked_has_no_curve() {
+        let strange = Ranked::unlabelled(&[f64::NAN, 0.1]);
+        assert_eq!(detection(&strange, &Ranked::unlabelled(&[0.5])), None);
     }
 }

@@ -75,13 +75,9 @@ impl Ranked {
         self.first(self.values.partition_point(|value| *value <= threshold))
     }
 
-    /// What is accepted at each distinct uncertainty, ascending.
-    pub fn steps(&self) -> impl Iterator<Item = (f64, Accepted)> {
-        // `==` and not the total order, which tells -0 from +0: they are a tie.
-        self.values.chunk_by(|a, b| a == b).scan(0, |count, ties| {
-            *count += ties.len();
-            Some((ties[0], self.first(*count)))
-        })
+    /// Whether the answer is right, from the surest to the least sure.
+    pub fn correct(&self) -> Vec<bool> {
+        self.wrong.windows(2).map(|pair| pair[0] == pair[1]).collect()
     }
 }
 
@@ -97,8 +93,8 @@ mod tests {
     fn ties_are_accepted_together() {
         let rows = [(0.5, false), (0.0, true), (0.5, true), (-0.0, false), (0.9, true)];
         let ranked = Ranked::new(&rows.map(|(uncertainty, correct)| scored(uncertainty, correct)));
-        let steps: Vec<_> = ranked.steps().map(|(_, at)| (at.count, at.wrong)).collect();
-        assert_eq!(steps, [(2, 1), (4, 2), (5, 2)]);
+        assert_eq!(ranked.correct().iter().filter(|right| !**right).count(), 2);
+        assert_eq!(ranked.at(0.0), Accepted { count: 2, wrong: 1 });
         assert_eq!(ranked.at(0.5), Accepted { count: 4, wrong: 2 });
         assert_eq!(ranked.at(0.49), Accepted { count: 2, wrong: 1 });
         assert_eq!(ranked.at(-1.0).risk(), None);

@@ -1,6 +1,8 @@
 //! The risk-coverage curve and the best one any score could give.
 
-use super::{Accepted, Ranked};
+use sngp::metrics::{self, RiskCoveragePoint};
+
+use super::Ranked;
 
 /// Points of a curve; finer than any screen shows.
 const POINTS: usize = 400;
@@ -18,41 +20,28 @@ pub(in crate::evidence) struct RiskCoverage {
     pub oracle_area: f64,
 }
 
-/// Inside a group of equal uncertainties the curve is what a random order gives on average:
-/// mistakes grow evenly from the group's start to its end.
 pub(in crate::evidence) fn risk_coverage(ranked: &Ranked) -> RiskCoverage {
-    let total = ranked.total();
-    let mut before = Accepted::default();
-    let mut risks = Vec::with_capacity(total.count);
-    for (_, now) in ranked.steps() {
-        let (size, wrong) = (now.count - before.count, now.wrong - before.wrong);
-        let rate = wrong as f64 / size as f64;
-        risks.extend((1..=size).map(|taken| {
-            (before.wrong as f64 + taken as f64 * rate) / (before.count + taken) as f64
-        }));
-        before = now;
-    }
-    let right = total.count - total.wrong;
-    let oracle: Vec<f64> =
-        (1..=total.count).map(|n| n.saturating_sub(right) as f64 / n as f64).collect();
+    let correct = ranked.correct();
+    let knows: Vec<f64> = correct.iter().map(|&right| if right { 0.0 } else { 1.0 }).collect();
+    let curve = |uncertainty: &[f64]| metrics::risk_coverage(uncertainty, &correct).ok();
+    // Nothing, or nothing that can be ranked, has no curve.
+    let (Some(own), Some(oracle)) = (curve(ranked.values()), curve(&knows)) else {
+        return RiskCoverage::default();
+    };
     RiskCoverage {
-        points: points(&risks),
-        area: mean(&risks),
-        oracle: points(&oracle),
-        oracle_area: mean(&oracle),
+        points: points(own.points()),
+        area: own.area(),
+        oracle: points(oracle.points()),
+        oracle_area: oracle.area(),
     }
 }
 
 /// Every `1/POINTS` of coverage one point, the last always.
-fn points(risks: &[f64]) -> Vec<[f64; 2]> {
-    let n = risks.len();
+fn points(curve: &[RiskCoveragePoint]) -> Vec<[f64; 2]> {
+    let n = curve.len();
     let slot = |index: usize| index * POINTS / n;
     let kept = (0..n).filter(|&index| index + 1 == n || slot(index) != slot(index + 1));
-    kept.map(|index| [(index + 1) as f64 / n as f64, risks[index]]).collect()
-}
-
-fn mean(values: &[f64]) -> f64 {
-    values.iter().sum::<f64>() / values.len().max(1) as f64
+    kept.map(|index| [curve[index].coverage, curve[index].risk]).collect()
 }
 
 #[cfg(test)]
@@ -72,21 +61,6 @@ mod tests {
         assert_eq!(curve.points, expected);
         assert!((curve.area - (0.0 + 0.5 + 2.0 / 3.0 + 0.5) / 4.0).abs() < 1e-15);
         assert_eq!(curve.oracle, [[0.25, 0.0], [0.5, 0.0], [0.75, 1.0 / 3.0], [1.0, 0.5]]);
-    }
-
-    #[test]
-    fn a_constant_score_gives_the_error_rate_everywhere() {
-        let curve = curve(&[(0.3, true), (0.3, false), (0.3, true), (0.3, true)]);
-        assert!(curve.points.iter().all(|point| point[1] == 0.25));
-        assert_eq!(curve.area, 0.25);
-    }
-
-    #[test]
-    fn a_tied_group_is_the_average_over_its_orders() {
-        let tied = curve(&[(0.1, false), (0.2, true), (0.2, false)]);
-        let [one, other] = [[true, false], [false, true]]
-            .map(|[a, b]| curve(&[(0.1, false), (0.2, a), (0.3, b)]).area);
-        assert!((tied.area - (one + other) / 2.0).abs() < 1e-15);
     }
 
     #[test]

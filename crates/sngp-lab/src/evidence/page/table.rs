@@ -2,7 +2,7 @@
 
 use super::escape;
 use super::number::{count, percent_column};
-use crate::evidence::Bin;
+use sngp::metrics::Bin;
 
 /// A cell: what it says and, in a column that can be sorted by number, the number.
 pub(super) struct Cell {

@@ -1,8 +1,10 @@
 //! Confidence against accuracy.
 
+use sngp::metrics::{Bin, calibration_error};
+
 use super::Plot;
-use crate::evidence::curve::{Accepted, calibration_error};
-use crate::evidence::{Bin, Evidence};
+use crate::evidence::Evidence;
+use crate::evidence::curve::Accepted;
 use crate::figure::{Axis, Chart, Scale, Series, Shape, Tone};
 
 /// None when there are no filled bins.
@@ -68,7 +70,7 @@ mod tests {
 
     #[test]
     fn an_interval_surrounds_its_accuracy() {
-        let bin = Bin { confidence: 0.7, accuracy: 0.75, count: 40 };
+        let bin = Bin { lower: 0.6, upper: 0.8, confidence: 0.7, accuracy: 0.75, count: 40 };
         let [x, low, high] = intervals(&[&bin])[0];
         assert!(x == 0.7 && low < 0.75 && high > 0.75 && low > 0.5);
     }
