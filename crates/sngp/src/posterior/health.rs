@@ -42,7 +42,7 @@ impl Health {
             high = high.max(ridge / least);
             settled = settled.max(values.iter().filter(|&&value| ridge / value < 0.5).count());
         }
-        let hint = hint(precision.rows(), low, settled, n);
+        let hint = hint(precision.rows(), [low, high], settled, n);
         Ok(Self {
             rows: precision.rows(),
             curvature: precision.curvature(),
@@ -57,7 +57,12 @@ impl Health {
     }
 }
 
-fn hint(rows: u64, smallest: f64, settled: usize, directions: usize) -> Option<String> {
+fn hint(
+    rows: u64,
+    [smallest, largest]: [f64; 2],
+    settled: usize,
+    directions: usize,
+) -> Option<String> {
     if rows == 0 {
         return Some(
             "the posterior was never accumulated: every variance equals the prior's; \
@@ -77,12 +82,39 @@ fn hint(rows: u64, smallest: f64, settled: usize, directions: usize) -> Option<S
              everywhere it looks: the length scale is probably too large"
         ));
     }
-    if settled as u64 >= rows.min(directions as u64) * 9 / 10 && rows > 100 {
+    let nearly_all = |of: u64| rows > 100 && settled as u64 >= of * 9 / 10;
+    if rows <= directions as u64 && nearly_all(rows) {
         return Some(format!(
-            "the data settles {settled} of {directions} directions: every example is its own \
-             neighbourhood, and unseen inputs of the same kind will look far; \
-             the length scale is probably too small, or there are too few features"
+            "{rows} rows settle {settled} directions: every example is its own neighbourhood, and \
+             unseen inputs of the same kind will look far; the length scale is probably too small"
+        ));
+    }
+    // Many rows fill few directions whatever the length scale.
+    if rows > directions as u64 && nearly_all(directions as u64) {
+        return Some(format!(
+            "the data settles {settled} of {directions} directions, which leaves the variance of \
+             strange inputs little room (at most {largest:.2} of the prior's): try more features"
         ));
     }
     None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::hint;
+
+    #[test]
+    fn a_hint_names_the_setting_to_change() {
+        let says = |rows, range, settled, word: &str| {
+            let hint = hint(rows, range, settled, 1000).unwrap_or_default();
+            assert!(hint.contains(word), "{word}: {hint:?}");
+        };
+        says(0, [1.0, 1.0], 0, "accumulation pass");
+        says(500, [0.9, 1.0], 0, "lower the ridge");
+        says(500, [0.01, 1.0], 1, "too large");
+        says(500, [0.01, 1.0], 480, "too small");
+        says(50_000, [0.0001, 0.4], 990, "0.40 of the prior's): try more features");
+        assert_eq!(hint(50_000, [0.0001, 0.9], 600, 1000), None);
+        assert_eq!(hint(500, [0.01, 1.0], 200, 1000), None);
+    }
 }
