@@ -125,10 +125,20 @@ fn every_published_method_is_trained_once_and_measured() {
         assert!(message.contains("another configuration"), "{to}: {message}");
     }
     // What needs no training is chosen anew.
-    bench.write("tiny.toml", &original.replacen("factors = [0.4, 5.0]", "factors = [7.0]", 1));
-    let output = run(&mut bench.command("sngp"), 0);
-    assert!(!text(&output.stderr).contains("epoch"), "{}", text(&output.stderr));
-    assert!(text(&output.stdout).contains("mean-field factor 7.000"), "{}", text(&output.stdout));
+    let again = |changed: String| {
+        bench.write("tiny.toml", &changed);
+        let output = run(&mut bench.command("sngp"), 0);
+        assert!(!text(&output.stderr).contains("epoch"), "{}", text(&output.stderr));
+        text(&output.stdout)
+    };
+    let page = again(original.replacen("factors = [0.4, 5.0]", "factors = [7.0]", 1));
+    assert!(page.contains("mean-field factor 7.000"), "{page}");
+    for score in ["variance", "entropy"] {
+        again(format!("{original}[methods.sngp.score]\nname = '{score}'\n"));
+        let saved = text(&run(sngp().arg("inspect").arg(bench.path("runs/tiny/sngp-0")), 0).stdout);
+        assert!(saved.contains(&format!("score         {score}")), "{saved}");
+        assert!(saved.contains(&format!("abstains when {score} is above")), "{saved}");
+    }
     // Options that could have no effect are refused.
     bench.write("tiny.toml", &format!("{original}[methods.mc_dropout.training]\nepochs = 5\n"));
     let message = text(&run(&mut bench.command("sngp"), 1).stderr);

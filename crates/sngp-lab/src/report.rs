@@ -33,7 +33,7 @@ impl Row {
 }
 
 /// A benchmark's result: rows and where they come from.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Report {
     /// The rows.
     pub rows: Vec<Row>,

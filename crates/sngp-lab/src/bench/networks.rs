@@ -140,7 +140,8 @@ impl<S: Study> Networks<'_, S> {
     fn network(&self, method: &Method, seed: u64) -> Result<Model<S::Backbone>> {
         let (study, options) = (self.study, &self.options);
         let fingerprint = self.fingerprint(method, seed)?;
-        let tuning = format!("{:?}", study.tuning());
+        let score = self.config(method, seed)?.score();
+        let tuning = format!("{:?} by {score}", study.tuning());
         let folder = network_folder(options.runs, method.name(), seed);
         study.tuning().check_rows(study.validation().rows())?;
         if folder.exists() {
@@ -194,7 +195,7 @@ impl<S: Study> Networks<'_, S> {
     ) -> Result<Model<S::Backbone>> {
         let (held_out, tuning) = (self.study.validation(), self.study.tuning());
         let config = self.config(method, model.config().seed)?;
-        let mut model = model.with_integration(config.integration)?;
+        let mut model = model.with_score(config.score).with_integration(config.integration)?;
         if model.precisions().next().is_some() {
             model = model.with_ridge(config.posterior.ridge)?;
         }

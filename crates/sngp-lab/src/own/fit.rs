@@ -14,7 +14,6 @@ use sngp::model::{AnyModel, Estimator, FitOptions, Model, ModelConfig};
 use sngp::nn::FeatureKind;
 use sngp::posterior::Curvature;
 use sngp::predict::{Integration, Prediction};
-use sngp::score::{DempsterShafer, Score, Variance};
 use sngp::{Error, Result};
 
 use super::images::ImageRecipe;
@@ -64,13 +63,9 @@ pub(super) fn config(options: &TrainOptions<'_>, length_scale: f64) -> ModelConf
     config.gaussian_process.features.length_scale = length_scale;
     config.gaussian_process.l2 = options.l2;
     config.posterior.curvature = Some(Curvature::Gaussian);
-    let process = config.method.recipe().output == Output::GaussianProcess;
     if options.regression {
         config.likelihood = Likelihood::Gaussian(Gaussian::default());
         config.gaussian_process.l2 = 1.0;
-        config.score = process.then(|| Score::from(Variance {}));
-    } else if process {
-        config.score = Some(Score::from(DempsterShafer {}));
     }
     config.training.epochs = options.epochs;
     config

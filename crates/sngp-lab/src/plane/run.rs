@@ -74,8 +74,9 @@ pub fn run(
     let test = model.predict(&Table::new(plane.test.inputs.view())?)?;
     let ood = model.predict(&Table::new(plane.ood.view())?)?;
     let grid = model.predict(&grid_table()?)?;
-    let default = model.config().score();
     let has_variance = grid.variance.is_some();
+    // What is asked here is how far away a point is, and that is the variance where there is one.
+    let own = if has_variance { Variance {}.into() } else { model.config().score() };
     let margin = Margin {}.evaluate(&grid)?;
     let surface = if has_variance { Variance {}.evaluate(&grid)? } else { margin.clone() };
 
@@ -84,7 +85,7 @@ pub fn run(
         let value = metric.evaluate(test.probabilities()?, &plane.test.labels)?;
         measurements.push(("test", metric.name().to_string(), value));
     }
-    let (inside, outside) = (default.evaluate(&test)?, default.evaluate(&ood)?);
+    let (inside, outside) = (own.evaluate(&test)?, own.evaluate(&ood)?);
     let is_ood: Vec<bool> =
         inside.iter().map(|_| false).chain(outside.iter().map(|_| true)).collect();
     let scores: Vec<f64> = inside.iter().chain(&outside).copied().collect();
@@ -100,7 +101,7 @@ pub fn run(
     }
     // Ranks are those of the method's own score; the difference needs one on the scale of the
     // variance, which is the surface that figures show.
-    let own = default.evaluate(&grid)?;
+    let own = own.evaluate(&grid)?;
     for (metric, value) in [
         ("exact_gp_rank_correlation", reference.rank_correlation(&own)?),
         ("exact_gp_difference", reference.mean_absolute_difference(&surface)?),

@@ -10,14 +10,15 @@ use crate::report::Report;
 pub fn document(name: &str, experiment: &VisionExperiment, report: &Report) -> String {
     let data = experiment.data.source.name();
     let mut text = format!("# Images: {name}\n\n");
-    text += &about(experiment);
+    text += &about(experiment, report);
     text.push_str(
         "Mean over seeds, ± standard error where there is more than one. `test`: clean test \
          images. `corrupted`: the mean over corruptions and severities, each measured by itself. \
          Strangers are told from test images by the score in bold below; AUPR counts them as \
          positive and depends on how many there are. Latency is the median of one image at a \
-         time. The plots are of first seeds, the scores' of the first strangers. The paper's figures (WRN-28-10, ten seeds, all of CIFAR-C and SVHN, its own \
-         hardware) are on the right.\n\n",
+         time. The plots are of first seeds, the scores' of the first strangers. The paper's \
+         figures (WRN-28-10, ten seeds, all of CIFAR-C and SVHN, its own hardware) are on the \
+         right.\n\n",
     );
     let mut columns: Vec<Column<'_>> = vec![
         ("test", "accuracy", "accuracy"),
@@ -65,18 +66,18 @@ pub fn document(name: &str, experiment: &VisionExperiment, report: &Report) -> S
 }
 
 /// What was trained and measured, in a sentence.
-fn about(experiment: &VisionExperiment) -> String {
+fn about(experiment: &VisionExperiment, report: &Report) -> String {
     let network = match &experiment.network {
         NetworkConfig::WideResnet(network) => format!("WRN-{}-{}", network.depth, network.widen),
         NetworkConfig::Resnet(network) => format!("ResNet-{}", network.depth),
     };
-    let training = &experiment.model.training;
+    let epochs = epochs(experiment, report);
     let trained = match &experiment.pretrained {
         Some(PretrainedConfig { train: Trained::Output, .. }) => {
             "with published weights that are not trained further".to_string()
         }
-        Some(_) => format!("from published weights, {} epochs", training.epochs),
-        None => format!("{} epochs in batches of {}", training.epochs, training.batch_size),
+        Some(_) => format!("from published weights, {epochs}"),
+        None => format!("{epochs} in batches of {}", experiment.model.training.batch_size),
     };
     let ImageData { train, validation, .. } = &experiment.data;
     let images = train.map_or_else(|| "all others".to_string(), |rows| rows.to_string());
@@ -93,4 +94,43 @@ fn about(experiment: &VisionExperiment) -> String {
          {shift}.\n\n",
         experiment.data.source.name()
     )
+}
+
+/// How long the networks were trained, with the methods that differ.
+fn epochs(experiment: &VisionExperiment, report: &Report) -> String {
+    let usual = experiment.model.training.epochs;
+    let differing = |name: &&str| {
+        let method = name.parse().ok()?;
+        let own = experiment.model_for(&method).ok()?.training.epochs;
+        (own != usual).then(|| format!("{name} {own}"))
+    };
+    let others: Vec<String> = report.methods().iter().filter_map(differing).collect();
+    match others.as_slice() {
+        [] => format!("{usual} epochs"),
+        others => format!("{usual} epochs ({})", others.join(", ")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::Measurements;
+    use crate::vision::BUILT_IN;
+
+    #[test]
+    fn methods_with_epochs_of_their_own_are_named_where_they_are_listed() {
+        let (_, text) = BUILT_IN.iter().find(|(name, _)| *name == "cifar10-quick").unwrap();
+        let mut experiment = VisionExperiment::parse(text).unwrap();
+        experiment.model.training.epochs = 7;
+        let said = |methods: &[&str]| {
+            let mut measurements = Measurements::default();
+            for method in methods {
+                measurements.add("quick", method, "test", "accuracy", 0.5);
+            }
+            let rows = measurements.rows().unwrap();
+            epochs(&experiment, &Report { rows, ..Report::default() })
+        };
+        assert_eq!(said(&["sngp", "duq"]), "7 epochs (duq 3)");
+        assert_eq!(said(&["sngp"]), "7 epochs");
+    }
 }

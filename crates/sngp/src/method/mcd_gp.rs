@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{MethodRecipe, Output, Recipe};
-use crate::score::Variance;
+use crate::score::DempsterShafer;
 
 /// A Gaussian-process head, several passes with dropout on.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -30,7 +30,7 @@ impl MethodRecipe for McdGp {
             output: Output::GaussianProcess,
             members: 1,
             passes: self.passes,
-            score: Variance {}.into(),
+            score: DempsterShafer {}.into(),
         }
     }
 }

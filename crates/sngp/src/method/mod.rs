@@ -51,7 +51,7 @@ pub struct Recipe {
     pub members: usize,
     /// How many passes a network makes for a prediction; more than one leaves dropout on.
     pub passes: usize,
-    /// The score that is used where none is asked for.
+    /// The score that classifiers are uncertain by where none is asked for.
     pub score: Score,
 }
 

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{MethodRecipe, Output, Recipe};
-use crate::score::Variance;
+use crate::score::DempsterShafer;
 
 /// Spectral normalization and a Gaussian-process head, one pass.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -21,7 +21,7 @@ impl MethodRecipe for Sngp {
             output: Output::GaussianProcess,
             members: 1,
             passes: 1,
-            score: Variance {}.into(),
+            score: DempsterShafer {}.into(),
         }
     }
 }

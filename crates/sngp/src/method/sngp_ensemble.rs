@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{MethodRecipe, Output, Recipe};
-use crate::score::Variance;
+use crate::score::DempsterShafer;
 
 /// Independently trained SNGP networks, probabilities and variances averaged.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -30,7 +30,7 @@ impl MethodRecipe for SngpEnsemble {
             output: Output::GaussianProcess,
             members: self.members,
             passes: 1,
-            score: Variance {}.into(),
+            score: DempsterShafer {}.into(),
         }
     }
 }

@@ -12,6 +12,7 @@ use crate::network::Network;
 use crate::nn::Head;
 use crate::posterior::Posterior;
 use crate::predict::Integration;
+use crate::score::Score;
 use crate::{Error, Result};
 
 impl<B: Backbone> Model<B> {
@@ -83,6 +84,13 @@ impl<B: Backbone> Model<B> {
         integration.check()?;
         self.config.integration = integration;
         Ok(self)
+    }
+
+    /// The same model, uncertain by another score, or by the default one. A decision it may have
+    /// keeps the score it was made with.
+    pub fn with_score(mut self, score: Option<Score>) -> Self {
+        self.config.score = score;
+        self
     }
 
     /// The same model with another ridge of its posterior.

@@ -8,7 +8,7 @@ use crate::method::{Method, Output};
 use crate::nn::{GaussianProcessConfig, HeadConfig, RbfCentroidsConfig};
 use crate::posterior::PosteriorConfig;
 use crate::predict::Integration;
-use crate::score::Score;
+use crate::score::{Score, Variance};
 use crate::spectral::SpectralConfig;
 use crate::train::TrainingConfig;
 use crate::{Error, Result};
@@ -48,9 +48,14 @@ impl ModelConfig {
         Self { method: method.into(), ..Default::default() }
     }
 
-    /// The score a model of this configuration is uncertain by.
+    /// The score a model of this configuration is uncertain by: its own one if it has one, else the
+    /// method's, or the variance where there are no classes to be uncertain between.
     pub fn score(&self) -> Score {
-        self.score.clone().unwrap_or_else(|| self.method.recipe().score)
+        let default = || match self.likelihood.classes(1) {
+            0 => Variance {}.into(),
+            _ => self.method.recipe().score,
+        };
+        self.score.clone().unwrap_or_else(default)
     }
 
     /// The head the method asks for; none for the exact Gaussian process.
@@ -65,11 +70,11 @@ impl ModelConfig {
         }
     }
 
-    /// The configuration with the parts the method does not use at their defaults: two that agree
-    /// in this train the same network.
+    /// The configuration with everything at its default that the method's training does not use:
+    /// two that agree in this train the same network.
     pub(crate) fn used(&self) -> Self {
         let recipe = self.method.recipe();
-        let mut used = self.clone();
+        let mut used = Self { score: None, integration: Integration::default(), ..self.clone() };
         if !recipe.spectral {
             used.spectral = SpectralConfig::default();
         }
@@ -120,7 +125,7 @@ mod tests {
 
     #[test]
     fn what_a_method_uses_is_what_tells_its_networks_apart() {
-        let changes: [Change; 6] = [
+        let changes: [Change; 8] = [
             ("bound", |c| c.spectral.convolution_bound = 3.5, |m| m.recipe().spectral),
             (
                 "length scale",
@@ -142,6 +147,8 @@ mod tests {
                 |c| c.exact_gp.length_scale = 3.5,
                 |m| m.recipe().output == Output::ExactGaussianProcess,
             ),
+            ("score", |c| c.score = Some(Variance {}.into()), |_| false),
+            ("integration", |c| c.integration = Integration::MeanField { factor: 3.5 }, |_| false),
             ("learning rate", |c| c.training.learning_rate = 3.5, |_| true),
         ];
         for method in Method::all() {

@@ -67,7 +67,7 @@ impl Prediction {
     }
 
     /// Adjusted logits with a column a class: one logit `g` of a two-class model stands for
-    /// `[0, g]`.
+    /// `[-g / 2, g / 2]`, which has its probabilities and favours neither class.
     pub fn class_logits(&self) -> Result<Array2<f64>> {
         self.per_class(self.adjusted_logits())
     }
@@ -82,7 +82,7 @@ impl Prediction {
         if logits.ncols() == classes {
             return Ok(logits);
         }
-        Ok(Array2::from_shape_fn((logits.nrows(), 2), |(i, k)| k as f64 * logits[[i, 0]]))
+        Ok(Array2::from_shape_fn((logits.nrows(), 2), |(i, k)| (k as f64 - 0.5) * logits[[i, 0]]))
     }
 
     /// Averages the predictions of several passes or members: probabilities, logits, variances.

@@ -13,7 +13,7 @@ use sngp::backbone::{BACKBONES, ResFfn, backbone};
 use sngp::data::{Inputs, Table, Targets};
 use sngp::likelihood::Likelihood;
 use sngp::method::Method;
-use sngp::model::{Model, load_any};
+use sngp::model::{Model, ModelConfig, load_any};
 use sngp::predict::{Integration, Prediction, Predictive};
 use sngp::score::Score;
 
@@ -224,6 +224,19 @@ fn every_likelihood_keeps_the_contract() {
             };
             assert_eq!(kind, expected, "{likelihood}");
         }
+        let variance = Some(variance.to_owned());
+        let integration = Integration::default();
+        let prediction = Prediction {
+            predictive: likelihood
+                .predict(logits.view(), variance.as_ref().map(|v| v.view()), &integration, noise)
+                .unwrap(),
+            logits: logits.clone(),
+            variance,
+            mean_field_factor: integration.mean_field_factor(),
+        };
+        let config = ModelConfig { likelihood: likelihood.clone(), ..Default::default() };
+        let score = config.score();
+        assert!(score.evaluate(&prediction).is_ok(), "{likelihood}: {score} does not evaluate");
 
         let known = likelihood.curvatures();
         assert_eq!(likelihood.curvature(None).unwrap(), known[0]);

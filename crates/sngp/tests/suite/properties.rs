@@ -3,6 +3,7 @@
 use crate::common::normals;
 use ndarray::{Array2, Axis};
 use proptest::prelude::*;
+use sngp::likelihood::{Bernoulli, LikelihoodFunction};
 use sngp::posterior::{Curvature, FeatureMapHash, Precision};
 use sngp::predict::{Integration, Prediction, Predictive, minimax};
 use sngp::score::Score;
@@ -133,6 +134,29 @@ proptest! {
                 !bounded || values.iter().all(|v| (-1e-12..=1.0 + 1e-12).contains(v)),
                 "{}: {:?}", score, values
             );
+        }
+    }
+
+    #[test]
+    fn scores_of_one_logit_favour_neither_class(
+        logits in array(6, 1, -30.0, 30.0),
+        variance in array(6, 1, 0.0, 100.0),
+    ) {
+        let integration = Integration::default();
+        let predict = |logits: Array2<f64>| Prediction {
+            predictive: Bernoulli {}
+                .predict(logits.view(), Some(variance.view()), &integration, None)
+                .unwrap(),
+            logits,
+            variance: Some(variance.clone()),
+            mean_field_factor: integration.mean_field_factor(),
+        };
+        let (here, mirrored) = (predict(logits.clone()), predict(-&logits));
+        for score in Score::all().iter().filter(|s| !matches!(s, Score::KernelDistance(_))) {
+            let pairs = [&here, &mirrored].map(|prediction| score.evaluate(prediction).unwrap());
+            for (a, b) in pairs[0].iter().zip(&pairs[1]) {
+                prop_assert!((a - b).abs() <= 1e-9 * (1.0 + a.abs()), "{}: {} {}", score, a, b);
+            }
         }
     }
 }
