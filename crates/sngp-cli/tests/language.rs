@@ -133,11 +133,25 @@ fn every_published_method_is_trained_once_and_measured() {
     };
     let page = again(original.replacen("factors = [0.4, 5.0]", "factors = [7.0]", 1));
     assert!(page.contains("mean-field factor 7.000"), "{page}");
-    for score in ["variance", "entropy"] {
-        again(format!("{original}[methods.sngp.score]\nname = '{score}'\n"));
-        let saved = text(&run(sngp().arg("inspect").arg(bench.path("runs/tiny/sngp-0")), 0).stdout);
+    let network = bench.path("runs/tiny/sngp-0");
+    let by = |score: &str| format!("{original}[methods.sngp.score]\nname = '{score}'\n");
+    for (score, changed) in [
+        ("variance", by("variance")),
+        ("entropy", by("entropy")),
+        ("dempster_shafer", original.clone()),
+    ] {
+        again(changed);
+        let saved = text(&run(sngp().arg("inspect").arg(&network), 0).stdout);
         assert!(saved.contains(&format!("score         {score}")), "{saved}");
         assert!(saved.contains(&format!("abstains when {score} is above")), "{saved}");
+    }
+    let untuned = original.replacen("factors = [0.4, 5.0]", "factors = []", 1);
+    for factor in [0.25, 3.5] {
+        let integration = format!("[model.integration]\nkind = 'mean_field'\nfactor = {factor}\n");
+        again(format!("{untuned}{integration}"));
+        let saved = fs::read_to_string(network.join("config.json")).unwrap();
+        let saved: Value = serde_json::from_str(&saved).unwrap();
+        assert_eq!(saved["model"]["integration"]["factor"], factor, "{saved}");
     }
     // Options that could have no effect are refused.
     bench.write("tiny.toml", &format!("{original}[methods.mc_dropout.training]\nepochs = 5\n"));

@@ -59,9 +59,12 @@ fn plain_words(card: &Card, inspection: &Inspection) {
     match health.map(|health| &health.hint) {
         Some(None) => println!("Its variance is healthy: it tells near from far."),
         Some(Some(hint)) => println!("Its variance needs care: {hint}."),
-        None => {
-            println!("It has no variance; what it is uncertain by are its probabilities alone.")
-        }
+        None => match card.task {
+            Task::Classification { .. } => {
+                println!("It has no variance; what it is uncertain by are its probabilities alone.")
+            }
+            Task::Regression { .. } => println!("It has no variance to be uncertain by."),
+        },
     }
     let weak: Vec<String> = card
         .held_out
@@ -90,7 +93,11 @@ fn overview(inspection: &Inspection) {
     if !inspection.labels.is_empty() {
         println!("classes       {}: {}", inspection.labels.len(), shortened(&inspection.labels));
     }
-    println!("score         {}", config.score());
+    let has_variance = inspection.members.iter().any(|member| member.posterior.is_some());
+    match config.likelihood.classes(1) == 0 && !has_variance {
+        true => println!("score         none: it predicts numbers without a variance"),
+        false => println!("score         {}", config.score()),
+    }
     match &inspection.decision {
         Some(Decision { score, threshold, basis }) => {
             println!("decision      abstains when {score} is above {threshold:.6}: {basis}");

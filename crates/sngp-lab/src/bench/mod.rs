@@ -11,7 +11,8 @@ mod study;
 pub mod tables;
 mod tuning;
 
-pub use detection::detection;
+pub use detection::{MISTAKES, detection, mistakes};
+pub(crate) use networks::single_method;
 pub use networks::{Networks, RunOptions};
 pub use search::{BoundOf, Choice, Found, Search, Trial};
 pub use store::{Figure, Measured};

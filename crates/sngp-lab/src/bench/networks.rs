@@ -57,13 +57,13 @@ impl<S: Study> Networks<'_, S> {
     ) -> Result<Measured> {
         let config = self.config(method, seed)?;
         let single = single_method(&config.method.recipe())?;
-        let (device, tuning) = (self.options.device, self.study.tuning());
+        let (device, tuning) = (self.options.device, self.tuning(&single, seed)?);
         let here = format!(
             "{} {} {device:?}",
             provenance::program(),
             provenance::cpu(rayon::current_num_threads())
         );
-        let mut parts = format!("{here} {config:?} {tuning:?} {measured_on}");
+        let mut parts = format!("{here} {config:?} {tuning} {measured_on}");
         for index in 0..config.method.recipe().members as u64 {
             parts += &self.fingerprint(&single, seed + index)?;
         }
@@ -136,12 +136,18 @@ impl<S: Study> Networks<'_, S> {
         Ok(sha256(all.as_bytes()))
     }
 
+    /// What a trained network is settled by: where it is another, the network is settled anew.
+    fn tuning(&self, method: &Method, seed: u64) -> Result<String> {
+        let config = self.config(method, seed)?;
+        let (tuning, integration) = (self.study.tuning(), &config.integration);
+        Ok(format!("{tuning:?}, {integration:?}, by {}", config.score()))
+    }
+
     /// A trained and tuned network, from disk where it is there.
     fn network(&self, method: &Method, seed: u64) -> Result<Model<S::Backbone>> {
         let (study, options) = (self.study, &self.options);
         let fingerprint = self.fingerprint(method, seed)?;
-        let score = self.config(method, seed)?.score();
-        let tuning = format!("{:?} by {score}", study.tuning());
+        let tuning = self.tuning(method, seed)?;
         let folder = network_folder(options.runs, method.name(), seed);
         study.tuning().check_rows(study.validation().rows())?;
         if folder.exists() {
@@ -205,7 +211,7 @@ impl<S: Study> Networks<'_, S> {
 }
 
 /// The method that trains one network as this recipe does, and predicts with one pass.
-fn single_method(recipe: &Recipe) -> Result<Method> {
+pub(crate) fn single_method(recipe: &Recipe) -> Result<Method> {
     let alike = |method: &Method| {
         let single = method.recipe();
         (single.output, single.spectral) == (recipe.output, recipe.spectral)

@@ -19,7 +19,7 @@ pub(super) const TRAINING: &str = "training.json";
 #[serde(deny_unknown_fields)]
 pub(super) struct Training {
     pub fingerprint: String,
-    /// What was chosen from after it, and the score it abstains by.
+    /// What it was settled by afterwards.
     pub tuning: String,
     pub seconds: f64,
     pub epochs: Vec<Epoch>,

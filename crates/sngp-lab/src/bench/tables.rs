@@ -42,10 +42,13 @@ pub fn beside_the_paper(
 }
 
 /// AUROC and AUPR by every score; the one a method is measured by in bold.
-pub fn by_every_score(report: &Report, strangers: &str, heading: &str) -> String {
-    let prefix = by_score(strangers);
+pub fn by_every_score(report: &Report, of: &str, heading: &str) -> String {
+    let prefix = by_score(of);
     let scores: Vec<&str> =
         report.splits().filter_map(|split| split.strip_prefix(prefix.as_str())).collect();
+    if scores.is_empty() {
+        return String::new();
+    }
     let mut text = format!(
         "{heading} AUROC / AUPR by every score; the one the method is measured by in bold.\n\n"
     );

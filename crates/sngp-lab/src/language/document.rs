@@ -1,5 +1,6 @@
 //! The table beside the paper's.
 
+use crate::bench::MISTAKES;
 use crate::bench::tables::{beside_the_paper, by_every_score, ending};
 use crate::published;
 use crate::report::Report;
@@ -18,6 +19,7 @@ pub fn document(title: &str, report: &Report) -> String {
     );
     text += &beside_the_paper(report, &COLUMNS, &published::clinc(), &PAPER);
     text += &by_every_score(report, "oos", "OOS");
+    text += &by_every_score(report, MISTAKES, "mistakes among the test sentences");
     text += &ending(report);
     text
 }

@@ -6,7 +6,7 @@ use sngp::predict::Prediction;
 use sngp::score::Score;
 use sngp::{Error, Result};
 
-use crate::bench::{Measured, detection};
+use crate::bench::{Measured, detection, mistakes};
 
 /// The bins of the expected calibration error.
 const BINS: usize = 15;
@@ -25,7 +25,8 @@ pub(super) fn measure(
     let combined = Combined::new(test, labels, out_of_scope)?;
     measured.add("combined", "ece", combined.ece()?);
     measured.add("combined", "nll", combined.nll());
-    detection("oos", test, out_of_scope, default, measured)
+    detection("oos", test, out_of_scope, default, measured)?;
+    mistakes(test, labels, default, measured)
 }
 
 /// Test sentences and sentences out of scope together. One out of scope has no right class: every

@@ -76,7 +76,8 @@ pub fn run(
     let grid = model.predict(&grid_table()?)?;
     let has_variance = grid.variance.is_some();
     // What is asked here is how far away a point is, and that is the variance where there is one.
-    let own = if has_variance { Variance {}.into() } else { model.config().score() };
+    let default = || if has_variance { Variance {}.into() } else { model.config().score() };
+    let score = model.config().score.clone().unwrap_or_else(default);
     let margin = Margin {}.evaluate(&grid)?;
     let surface = if has_variance { Variance {}.evaluate(&grid)? } else { margin.clone() };
 
@@ -85,7 +86,7 @@ pub fn run(
         let value = metric.evaluate(test.probabilities()?, &plane.test.labels)?;
         measurements.push(("test", metric.name().to_string(), value));
     }
-    let (inside, outside) = (own.evaluate(&test)?, own.evaluate(&ood)?);
+    let (inside, outside) = (score.evaluate(&test)?, score.evaluate(&ood)?);
     let is_ood: Vec<bool> =
         inside.iter().map(|_| false).chain(outside.iter().map(|_| true)).collect();
     let scores: Vec<f64> = inside.iter().chain(&outside).copied().collect();
@@ -99,9 +100,9 @@ pub fn run(
             measurements.push((split, "mean_variance".to_string(), value));
         }
     }
-    // Ranks are those of the method's own score; the difference needs one on the scale of the
-    // variance, which is the surface that figures show.
-    let own = own.evaluate(&grid)?;
+    // Ranks are those of this score; the difference needs one on the scale of the variance, which
+    // is the surface that figures show.
+    let own = score.evaluate(&grid)?;
     for (metric, value) in [
         ("exact_gp_rank_correlation", reference.rank_correlation(&own)?),
         ("exact_gp_difference", reference.mean_absolute_difference(&surface)?),

@@ -1,8 +1,11 @@
 //! The table beside the paper's.
 
+use sngp::method::Method;
+
 use super::run::PLOTS;
 use super::{ImageData, NetworkConfig, PretrainedConfig, ShiftConfig, Trained, VisionExperiment};
 use crate::bench::tables::{Column, beside_the_paper, by_every_score, ending};
+use crate::bench::{MISTAKES, single_method};
 use crate::published;
 use crate::report::Report;
 
@@ -61,6 +64,7 @@ pub fn document(name: &str, experiment: &VisionExperiment, report: &Report) -> S
     for strangers in strangers {
         text += &by_every_score(report, strangers, strangers);
     }
+    text += &by_every_score(report, MISTAKES, "mistakes among the test images");
     text += &ending(report);
     text
 }
@@ -100,8 +104,9 @@ fn about(experiment: &VisionExperiment, report: &Report) -> String {
 fn epochs(experiment: &VisionExperiment, report: &Report) -> String {
     let usual = experiment.model.training.epochs;
     let differing = |name: &&str| {
-        let method = name.parse().ok()?;
-        let own = experiment.model_for(&method).ok()?.training.epochs;
+        // Methods that share networks have the epochs of the one that trains them.
+        let single = single_method(&name.parse::<Method>().ok()?.recipe()).ok()?;
+        let own = experiment.model_for(&single).ok()?.training.epochs;
         (own != usual).then(|| format!("{name} {own}"))
     };
     let others: Vec<String> = report.methods().iter().filter_map(differing).collect();
@@ -119,10 +124,10 @@ mod tests {
 
     #[test]
     fn methods_with_epochs_of_their_own_are_named_where_they_are_listed() {
-        let (_, text) = BUILT_IN.iter().find(|(name, _)| *name == "cifar10-quick").unwrap();
-        let mut experiment = VisionExperiment::parse(text).unwrap();
-        experiment.model.training.epochs = 7;
-        let said = |methods: &[&str]| {
+        let said = |experiment: &str, methods: &[&str]| {
+            let (_, text) = BUILT_IN.iter().find(|(name, _)| *name == experiment).unwrap();
+            let mut experiment = VisionExperiment::parse(text).unwrap();
+            experiment.model.training.epochs = 7;
             let mut measurements = Measurements::default();
             for method in methods {
                 measurements.add("quick", method, "test", "accuracy", 0.5);
@@ -130,7 +135,9 @@ mod tests {
             let rows = measurements.rows().unwrap();
             epochs(&experiment, &Report { rows, ..Report::default() })
         };
-        assert_eq!(said(&["sngp", "duq"]), "7 epochs (duq 3)");
-        assert_eq!(said(&["sngp"]), "7 epochs");
+        assert_eq!(said("cifar10-quick", &["sngp", "duq"]), "7 epochs (duq 3)");
+        assert_eq!(said("cifar10-quick", &["sngp"]), "7 epochs");
+        // MC dropout has the deterministic networks.
+        assert_eq!(said("cifar10-paper", &["sngp", "mc_dropout"]), "7 epochs (mc_dropout 200)");
     }
 }

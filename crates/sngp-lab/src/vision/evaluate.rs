@@ -12,7 +12,7 @@ use sngp::train::check_interrupted;
 
 use super::measured_on::MeasuredOn;
 use super::run::PLOTS;
-use crate::bench::{Measured, RunOptions, class_labels, detection, latency};
+use crate::bench::{Measured, RunOptions, class_labels, detection, latency, mistakes};
 use crate::evidence::{Evidence, Scored, plots};
 
 /// Measures a model on clean, corrupted and foreign images.
@@ -27,6 +27,7 @@ pub(super) fn measure<B: Backbone<Batch = Tensor<4>>>(
     for (metric, value) in classification(&test, labels)? {
         measured.add("test", metric, value);
     }
+    mistakes(&test, labels, &score, measured)?;
     let mut evidence = Evidence { score: score.to_string(), ..Evidence::default() };
     evidence.test = Scored::of(&test, labels, &score)?;
     evidence.reliability = reliability(test.probabilities()?, labels, Ece::default().bins)?;

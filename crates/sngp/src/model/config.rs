@@ -34,7 +34,7 @@ pub struct ModelConfig {
     pub posterior: PosteriorConfig,
     /// How the expectation over the posterior is taken.
     pub integration: Integration,
-    /// The score to be uncertain by, where it is not the method's default one.
+    /// The score to be uncertain by, where it is not the [default one](Self::score).
     pub score: Option<Score>,
     /// Training.
     pub training: TrainingConfig,
@@ -120,6 +120,21 @@ impl ModelConfig {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::score::DempsterShafer;
+
+    #[test]
+    fn the_default_score_weighs_classes_where_there_are_some() {
+        for method in Method::all() {
+            let process = method.recipe().output == Output::GaussianProcess;
+            let classes = ModelConfig::new(method.clone());
+            let evidence = classes.score() == Score::from(DempsterShafer {});
+            assert_eq!(evidence, process, "{method}");
+            for likelihood in Likelihood::all().into_iter().filter(|l| l.classes(1) == 0) {
+                let numbers = ModelConfig { likelihood, ..classes.clone() };
+                assert_eq!(numbers.score(), Score::from(Variance {}), "{method}");
+            }
+        }
+    }
 
     type Change = (&'static str, fn(&mut ModelConfig), fn(&Method) -> bool);
 

@@ -241,7 +241,7 @@ impl<B: Backbone> Model<B> {
                 let one = latent.mean.slice(s![.., 1..]);
                 Ok(Prediction {
                     predictive: Bernoulli {}.predict(one, variance, integration, None)?,
-                    logits: latent.mean,
+                    logits: one.to_owned(),
                     variance: Some(latent.variance),
                     mean_field_factor: integration.mean_field_factor(),
                 })

@@ -4,7 +4,7 @@ use ndarray::Axis;
 use serde::{Deserialize, Serialize};
 
 use super::ScoreFunction;
-use crate::predict::Prediction;
+use crate::predict::{Prediction, Predictive};
 use crate::{Error, Result};
 
 /// Variance of the predicted class's logit, for models with a Gaussian-process head.
@@ -19,10 +19,11 @@ impl ScoreFunction for Variance {
 
     fn evaluate(&self, prediction: &Prediction) -> Result<Vec<f64>> {
         let variance = prediction.variance.as_ref().ok_or_else(|| {
-            Error::Unsupported(
-                "this model's head has no variance; use max_probability, entropy or energy"
-                    .to_string(),
-            )
+            let instead = match prediction.predictive {
+                Predictive::Classes(_) => "use max_probability, entropy or energy",
+                _ => "a model of numbers needs a Gaussian-process output to be uncertain by",
+            };
+            Error::Unsupported(format!("this model's head has no variance; {instead}"))
         })?;
         if variance.ncols() == 1 {
             return Ok(variance.column(0).to_vec());

@@ -10,7 +10,7 @@ use burn::tensor::{Tensor, TensorData};
 use ndarray::array;
 use sngp::Error;
 use sngp::backbone::{BACKBONES, ResFfn, backbone};
-use sngp::data::{Inputs, Table, Targets};
+use sngp::data::{Inputs, Labelled, Table, Targets};
 use sngp::likelihood::Likelihood;
 use sngp::method::Method;
 use sngp::model::{Model, ModelConfig, load_any};
@@ -114,6 +114,24 @@ fn every_method_keeps_the_contract() {
             let default = method.recipe().score.evaluate(&prediction);
             assert!(default.is_ok(), "{what}: its default score does not evaluate");
         }
+    }
+}
+
+/// Its one latent function stands for both classes.
+#[test]
+fn scores_of_the_exact_gp_favour_neither_class() {
+    let (inputs, labels) = crate::common::blobs(2, 10, 5);
+    let predict = |labels: Vec<usize>| {
+        let table = Table::new(inputs.view()).unwrap();
+        let data = Labelled::new(table, Targets::classes(labels, 2).unwrap()).unwrap();
+        fit(&tiny_config(sngp::method::ExactGp {}), &data).predict(&test_points()).unwrap()
+    };
+    let swapped = labels.iter().map(|label| 1 - label).collect();
+    let (here, mirrored) = (predict(labels), predict(swapped));
+    for score in Score::all().iter().filter(|score| !matches!(score, Score::KernelDistance(_))) {
+        let pairs = [&here, &mirrored].map(|prediction| score.evaluate(prediction).unwrap());
+        let error = crate::common::largest_difference(&pairs[0], &pairs[1]);
+        assert!(error < 1e-6, "{score}: {error}");
     }
 }
 
