@@ -94,9 +94,10 @@ fn overview(inspection: &Inspection) {
         println!("classes       {}: {}", inspection.labels.len(), shortened(&inspection.labels));
     }
     let has_variance = inspection.members.iter().any(|member| member.posterior.is_some());
-    match config.likelihood.classes(1) == 0 && !has_variance {
-        true => println!("score         none: it predicts numbers without a variance"),
-        false => println!("score         {}", config.score()),
+    if config.likelihood.classes(1) == 0 && !has_variance {
+        println!("score         none: it predicts numbers without a variance");
+    } else {
+        println!("score         {}", config.score());
     }
     match &inspection.decision {
         Some(Decision { score, threshold, basis }) => {
