@@ -234,22 +234,39 @@ impl Tile {
                 left = left.add(self.column_stride);
                 panel = panel.add(self.panel_step);
             }
-            for (row, sums) in sums.iter().enumerate() {
-                let out = self.out.add(row * self.out_stride);
-                if self.columns == PANELS * PANEL {
-                    for (p, sum) in sums.iter().enumerate() {
-                        let out = out.add(p * PANEL);
-                        let sum =
-                            if self.accumulate { sum.add_scaled(1.0, L::load(out)) } else { *sum };
-                        sum.store(out);
-                    }
-                } else {
-                    let mut full = [0.0; PANEL];
+            // Loops short enough to be unrolled: an accumulator that is picked by a running index
+            // would have to live in memory, and be written there in every step above.
+            if self.columns < PANELS * PANEL {
+                let mut full = [[0.0; PANEL]; ROWS];
+                for (sums, full) in sums.iter().zip(&mut full) {
                     sums[0].store(full.as_mut_ptr());
-                    for (column, sum) in full[..self.columns].iter().enumerate() {
-                        let out = out.add(column);
-                        *out = if self.accumulate { *out + sum } else { *sum };
+                }
+                self.store_some(&full);
+            } else if self.accumulate {
+                for (row, sums) in sums.iter().enumerate() {
+                    for (p, sum) in sums.iter().enumerate() {
+                        let out = self.out.add(row * self.out_stride + p * PANEL);
+                        sum.plus(L::load(out)).store(out);
                     }
+                }
+            } else {
+                for (row, sums) in sums.iter().enumerate() {
+                    for (p, sum) in sums.iter().enumerate() {
+                        sum.store(self.out.add(row * self.out_stride + p * PANEL));
+                    }
+                }
+            }
+        }
+    }
+
+    /// Writes the columns that a narrow panel has.
+    unsafe fn store_some(&self, rows: &[[f32; PANEL]]) {
+        for (row, values) in rows.iter().enumerate() {
+            for (column, value) in values[..self.columns].iter().enumerate() {
+                // SAFETY: the caller's promise about the tile.
+                unsafe {
+                    let out = self.out.add(row * self.out_stride + column);
+                    *out = if self.accumulate { *out + value } else { *value };
                 }
             }
         }
