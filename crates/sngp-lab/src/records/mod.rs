@@ -25,7 +25,7 @@ mod source;
 mod testing;
 mod write;
 
-pub use arrays::{ArrayInfo, Arrays, DEFAULT_INFLATED_BYTES, Matrix};
+pub use arrays::{ArrayInfo, Arrays, ByteArray, DEFAULT_INFLATED_BYTES, Matrix};
 pub use cell::{Cell, Chunk, Row};
 pub use error::{RecordsError, Result};
 pub use format::Format;

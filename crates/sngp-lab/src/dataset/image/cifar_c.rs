@@ -1,15 +1,15 @@
-use std::fs::{self, File};
-use std::io::{Read, Seek, SeekFrom};
+use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::bytes::{check_label, malformed};
+use super::bytes::malformed;
 use super::error::{ImageError, Result};
 use super::images::Images;
-use super::npy::{self, Header};
 use super::source::io_error;
 use crate::corruption::Severity;
+use crate::records::{Arrays, ByteArray, RecordsError};
 
-const LABELS: &str = "labels.npy";
+/// The array of the labels, in a file of that name.
+const LABELS: &str = "labels";
 const SEVERITIES: usize = Severity::ALL.len();
 
 /// A folder of corrupted CIFAR images in the layout of CIFAR-10-C and CIFAR-100-C: a `.npy` file
@@ -48,22 +48,29 @@ impl CifarC {
     /// corruption.
     pub fn open(folder: impl AsRef<Path>, names: &[impl AsRef<str>]) -> Result<Self> {
         let folder = folder.as_ref();
-        let path = folder.join(LABELS);
-        let file = fs::read(&path).map_err(io_error(&path))?;
-        let labels = npy::integers(&path, &file)?;
+        let path = npy(folder, LABELS);
+        let labels = Arrays::open(&path)?.ints(LABELS)?;
         if labels.is_empty() || labels.len() % SEVERITIES != 0 {
             let found = format!("{} labels", labels.len());
             return Err(malformed(&path, 0, found, "the labels of five severities"));
         }
-        let labels = labels
-            .into_iter()
-            .map(|(offset, label)| check_label(&path, offset, label, names.len()))
-            .collect::<Result<_>>()?;
+        let class = |(index, &label): (usize, &i64)| {
+            let class = usize::try_from(label).ok().filter(|&class| class < names.len());
+            class.ok_or_else(|| RecordsError::BadLabel {
+                path: path.clone(),
+                name: LABELS.to_owned(),
+                row: index + 1,
+                found: format!("label {label}"),
+                expected: "the number of a class, from 0 on,",
+            })
+        };
+        let labels = labels.iter().enumerate().map(class);
+        let labels = labels.collect::<std::result::Result<_, _>>()?;
         let mut corruptions = Vec::new();
         for entry in fs::read_dir(folder).map_err(io_error(folder))? {
             let name = entry.map_err(io_error(folder))?.file_name();
             let Some(name) = name.to_str() else { continue };
-            let stem = name.strip_suffix(".npy").filter(|_| name != LABELS);
+            let stem = name.strip_suffix(".npy").filter(|stem| *stem != LABELS);
             corruptions.extend(stem.filter(|stem| !stem.starts_with('.')).map(str::to_owned));
         }
         if corruptions.is_empty() {
@@ -101,17 +108,14 @@ impl CifarC {
                 present: self.corruptions.clone(),
             });
         }
-        let path = self.folder.join(corruption).with_added_extension("npy");
-        let mut file = File::open(&path).map_err(io_error(&path))?;
-        let (header, [height, width]) = self.header(&path, &mut file)?;
-        let first = severity.index() * self.len();
-        let mut bytes = vec![0; self.len() * height * width * 3];
-        let offset = header.data_at + severity.index() * bytes.len();
-        file.seek(SeekFrom::Start(offset as u64)).map_err(io_error(&path))?;
-        file.read_exact(&mut bytes).map_err(io_error(&path))?;
+        let path = npy(&self.folder, corruption);
+        let array = Arrays::open(&path)?.bytes(corruption)?;
+        let [height, width] = self.image_size(&path, &array)?;
         let image_len = height * width * 3;
+        let first = severity.index() * self.len();
+        let images = array.as_slice().chunks_exact(image_len).skip(first).take(self.len());
         Ok(Images {
-            pixels: bytes.chunks_exact(image_len).flat_map(channels_first).collect(),
+            pixels: images.flat_map(channels_first).collect(),
             channels: 3,
             height,
             width,
@@ -120,38 +124,27 @@ impl CifarC {
         })
     }
 
-    /// The header, checked against the labels and the length of the file, and the images' size.
-    fn header(&self, path: &Path, file: &mut File) -> Result<(Header, [usize; 2])> {
-        let mut start = Vec::new();
-        let mut head = file.take(Header::MAX_LEN as u64);
-        head.read_to_end(&mut start).map_err(io_error(path))?;
-        let header = Header::parse(path, &start)?;
-        let wrong = |found: String| malformed(path, 0, found, "bytes |u1 of shape [5 n, h, w, 3]");
-        if header.kind != "|u1" {
-            return Err(wrong(format!("values {}", header.kind)));
-        }
-        let [count, height @ (1..), width @ (1..), 3] = header.shape[..] else {
-            return Err(wrong(format!("the shape {:?}", header.shape)));
+    /// The images' size, where there are as many as labels.
+    fn image_size(&self, path: &Path, array: &ByteArray) -> Result<[usize; 2]> {
+        let [count, height @ (1..), width @ (1..), 3] = array.shape()[..] else {
+            let found = format!("the shape {:?}", array.shape());
+            return Err(malformed(path, 0, found, "the shape [5 n, h, w, 3]"));
         };
         if count != self.labels.len() {
             return Err(ImageError::UnequalCounts {
                 image_path: path.to_owned(),
                 images: count,
-                label_path: self.folder.join(LABELS),
+                label_path: npy(&self.folder, LABELS),
                 labels: self.labels.len(),
             });
         }
-        let sizes = header.shape.iter().map(|&size| size as u64);
-        let needed = sizes.fold(1, u64::saturating_mul);
-        let length = file.metadata().map_err(io_error(path))?.len();
-        let found = length.saturating_sub(header.data_at as u64);
-        let offset = header.data_at as u64;
-        if found < needed {
-            let path = path.to_owned();
-            return Err(ImageError::Truncated { path, offset, what: "the images", needed, found });
-        }
-        Ok((header, [height, width]))
+        Ok([height, width])
     }
+}
+
+/// The file of an array.
+fn npy(folder: &Path, name: &str) -> PathBuf {
+    folder.join(name).with_added_extension("npy")
 }
 
 /// `[h, w, 3]` to `[3, h, w]`.
@@ -163,14 +156,19 @@ fn channels_first(image: &[u8]) -> impl Iterator<Item = u8> {
 mod tests {
     use super::super::testing::{Scratch, assert_says, every_damage, real_data};
     use super::super::{DIGITS, Split, read_cifar10};
-    use super::npy::encode;
     use super::*;
+
+    fn encode(kind: &str, shape: &str, data: &[u8]) -> Vec<u8> {
+        let text = format!("{{'descr': '{kind}', 'fortran_order': False, 'shape': {shape}, }}\n");
+        let length = u16::try_from(text.len()).unwrap().to_le_bytes();
+        [b"\x93NUMPY\x01\0", &length[..], text.as_bytes(), data].concat()
+    }
 
     /// Two images of 1 x 2 pixels a severity; the bytes count up.
     fn folder() -> Scratch {
         let pixels: Vec<u8> = (0..60).collect();
         Scratch::new()
-            .with(LABELS, encode("|u1", "(10,)", &[3, 9].repeat(5)))
+            .with("labels.npy", encode("|u1", "(10,)", &[3, 9].repeat(5)))
             .with("snow.npy", encode("|u1", "(10, 1, 2, 3)", &pixels))
             .with("fog.npy", encode("|u1", "(10, 1, 2, 3)", &pixels))
             .with("README.txt", "")
@@ -199,23 +197,28 @@ mod tests {
             "has no corruption \"rain\"; it has [\"fog\", \"snow\"]",
         );
         let with = |contents| read(&folder().with("snow.npy", contents), "snow", 1);
-        assert_says(with(bytes("(10, 1, 2, 3)", 59)), "after 59 of the 60 bytes of the images");
+        assert_says(with(bytes("(10, 1, 2, 3)", 59)), "59 bytes of data where uint8 of shape");
         assert_says(with(bytes("(5, 1, 2, 3)", 30)), "snow.npy holds 5 images but ");
-        assert_says(with(bytes("(10, 3, 2, 1)", 60)), "the shape [10, 3, 2, 1] where bytes |u1");
-        assert_says(with(encode("<f4", "(10, 1, 2, 3)", &[])), "values <f4 where bytes |u1");
-        assert_says(with(b"x".to_vec()), "snow.npy, byte offset 0: the file ends after 1 of the 6");
-        let labels = |contents| CifarC::open(folder().with(LABELS, contents), &DIGITS);
+        assert_says(
+            with(bytes("(10, 3, 2, 1)", 60)),
+            "the shape [10, 3, 2, 1] where the shape [5 n",
+        );
+        assert_says(with(encode("<f4", "(10, 1, 2, 3)", &[0; 240])), "it holds float32");
+        assert_says(with(b"x".to_vec()), "byte offset 0: the header is cut off");
+        let labels = |contents| CifarC::open(folder().with("labels.npy", contents), &DIGITS);
         assert_says(labels(encode("|u1", "(4,)", &[0; 4])), "4 labels where the labels of five");
         let high = encode("|u1", "(5,)", &[0, 10, 0, 0, 0]);
-        let offset = high.len() - 4;
-        assert_says(labels(high), &format!("offset {offset}: label 10 is none of the 10 classes"));
-        let none = Scratch::new().with(LABELS, encode("|u1", "(5,)", &[0; 5]));
+        assert_says(
+            labels(high),
+            "labels.npy, array \"labels\", row 2: label 10 where the number of",
+        );
+        let none = Scratch::new().with("labels.npy", encode("|u1", "(5,)", &[0; 5]));
         assert_says(CifarC::open(&none, &DIGITS), "holds no corruption .npy file");
     }
 
     #[test]
     fn no_damage_panics() {
-        for name in [LABELS, "snow.npy"] {
+        for name in ["labels.npy", "snow.npy"] {
             let file = fs::read(folder().path.join(name)).unwrap();
             every_damage(&file, |damaged| read(&folder().with(name, damaged), "snow", 5));
         }

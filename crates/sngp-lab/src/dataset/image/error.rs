@@ -1,6 +1,8 @@
 use std::io;
 use std::path::PathBuf;
 
+use crate::records::RecordsError;
+
 /// The result of reading images.
 pub type Result<T> = std::result::Result<T, ImageError>;
 
@@ -52,6 +54,10 @@ pub enum ImageError {
          give two files of the same split"
     )]
     UnequalCounts { image_path: PathBuf, images: usize, label_path: PathBuf, labels: usize },
+
+    /// An array that could not be read.
+    #[error(transparent)]
+    Array(#[from] RecordsError),
 
     /// A corruption that the folder does not hold.
     #[error("{path} has no corruption {name:?}; it has {present:?}")]

@@ -2,7 +2,6 @@ use std::path::Path;
 
 use super::bytes::{Bytes, malformed};
 use super::error::{ImageError, Result};
-use super::npy::integer;
 use super::source::decompress_zlib;
 
 const HEADER_LEN: usize = 128;
@@ -155,4 +154,12 @@ fn shifted(mut error: ImageError, base: usize) -> ImageError {
         *offset += base as u64;
     }
     error
+}
+
+/// Up to eight little-endian bytes; a `u64` beyond `i64` turns negative and thus out of range.
+fn integer(value: &[u8], signed: bool) -> i64 {
+    let negative = signed && value.last().is_some_and(|&high| high >= 0x80);
+    let mut wide = [if negative { 0xff } else { 0 }; 8];
+    wide[..value.len()].copy_from_slice(value);
+    i64::from_le_bytes(wide)
 }

@@ -23,7 +23,6 @@ mod idx;
 mod images;
 mod inputs;
 mod mat;
-mod npy;
 mod source;
 mod svhn;
 #[cfg(test)]

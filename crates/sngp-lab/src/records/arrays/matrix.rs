@@ -49,10 +49,7 @@ impl Matrix {
                 return Err(place.unusable(found, way_out));
             }
         };
-        if layout.is_column_major() {
-            let way_out = "save it row by row, with numpy.ascontiguousarray";
-            return Err(place.unusable("it is stored column by column (Fortran order)", way_out));
-        }
+        place.check_order(&layout)?;
         Ok(Self { place, bytes, element, rows, columns })
     }
 

@@ -1,3 +1,4 @@
+mod byte_array;
 mod bytes;
 mod dtype;
 mod labels;
@@ -12,6 +13,7 @@ use std::path::{Path, PathBuf};
 
 use super::error::{RecordsError, Result};
 use super::input::open_file;
+pub use byte_array::ByteArray;
 use bytes::{Bytes, Mapped};
 use dtype::Layout;
 pub use matrix::Matrix;
@@ -147,6 +149,15 @@ impl Arrays {
     /// larger than allowed.
     pub fn view2(&self, name: &str) -> Result<Matrix> {
         Matrix::new(self.place(name), self.load(name)?)
+    }
+
+    /// An array of unsigned bytes, such as images, in C order.
+    ///
+    /// # Errors
+    ///
+    /// As for [`view2`](Self::view2).
+    pub fn bytes(&self, name: &str) -> Result<ByteArray> {
+        ByteArray::new(&self.place(name), self.load(name)?)
     }
 
     /// A one-dimensional array of whole numbers: integers, booleans, or floats without a fraction.

@@ -1,6 +1,7 @@
 use std::path::PathBuf;
 
-use super::super::error::RecordsError;
+use super::super::error::{RecordsError, Result};
+use super::dtype::Layout;
 
 /// The array that is being read, for messages.
 #[derive(Clone, Debug)]
@@ -18,6 +19,15 @@ impl Place {
     pub(super) fn unusable(&self, found: impl Into<String>, way_out: &'static str) -> RecordsError {
         let (path, name) = (self.path.clone(), self.name.clone());
         RecordsError::UnusableArray { path, name, found: found.into(), way_out }
+    }
+
+    /// Refuses an array whose rows do not lie in one piece.
+    pub(super) fn check_order(&self, layout: &Layout) -> Result<()> {
+        if layout.is_column_major() {
+            let way_out = "save it row by row, with numpy.ascontiguousarray";
+            return Err(self.unusable("it is stored column by column (Fortran order)", way_out));
+        }
+        Ok(())
     }
 
     pub(super) fn bad_label(

@@ -181,3 +181,19 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn bytes_have_any_shape() {
+    let arrays = open("x.npy", &npy("|u1", "(2, 1, 3)", &[1, 2, 3, 4, 5, 255])).unwrap();
+    let bytes = arrays.bytes("x").unwrap();
+    assert_eq!((bytes.shape(), bytes.as_slice()), (&[2, 1, 3][..], &[1, 2, 3, 4, 5, 255][..]));
+    let floats = open("x.npy", &npy("<f4", "(1,)", &[0; 4])).unwrap();
+    assert!(message(floats.bytes("x")).contains("it holds float32; convert it to uint8"));
+    let header = "{'descr': '|u1', 'fortran_order': True, 'shape': (2, 2), }";
+    let columns = open("x.npy", &npy_with(header, &[0; 4])).unwrap();
+    assert!(message(columns.bytes("x")).contains("Fortran order"));
+    let cut = open("x.npy", &npy("|u1", "(2, 2)", &[0; 3])).unwrap();
+    assert!(
+        message(cut.bytes("x")).contains("3 bytes of data where uint8 of shape (2, 2) takes 4")
+    );
+}
