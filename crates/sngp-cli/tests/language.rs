@@ -146,13 +146,21 @@ fn every_published_method_is_trained_once_and_measured() {
         assert!(saved.contains(&format!("abstains when {score} is above")), "{saved}");
     }
     let untuned = original.replacen("factors = [0.4, 5.0]", "factors = []", 1);
-    for factor in [0.25, 3.5] {
-        let integration = format!("[model.integration]\nkind = 'mean_field'\nfactor = {factor}\n");
-        again(format!("{untuned}{integration}"));
-        let saved = fs::read_to_string(network.join("config.json")).unwrap();
-        let saved: Value = serde_json::from_str(&saved).unwrap();
-        assert_eq!(saved["model"]["integration"]["factor"], factor, "{saved}");
+    let saved = || -> Value {
+        serde_json::from_slice(&fs::read(network.join("config.json")).unwrap()).unwrap()
+    };
+    for (integration, expected) in [
+        ("kind = 'mean_field'\nfactor = 3.5", json!({"kind": "mean_field", "factor": 3.5})),
+        (
+            "kind = 'monte_carlo'\nsamples = 7\nseed = 1",
+            json!({"kind": "monte_carlo", "samples": 7, "seed": 1}),
+        ),
+    ] {
+        again(format!("{untuned}[model.integration]\n{integration}\n"));
+        assert_eq!(saved()["model"]["integration"], expected);
     }
+    again(format!("{untuned}[methods.sngp.posterior]\nridge = 3.5\n"));
+    assert_eq!(saved()["model"]["posterior"]["ridge"], 3.5);
     // Options that could have no effect are refused.
     bench.write("tiny.toml", &format!("{original}[methods.mc_dropout.training]\nepochs = 5\n"));
     let message = text(&run(&mut bench.command("sngp"), 1).stderr);

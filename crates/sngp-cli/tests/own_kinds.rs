@@ -7,6 +7,7 @@ use std::path::Path;
 
 use common::desk::{Desk, column, npy, numbers};
 use common::{run, sngp, text};
+use sngp::method::Method;
 
 #[test]
 fn texts_need_no_download() {
@@ -72,10 +73,11 @@ fn vectors_come_as_arrays_and_lists() {
     desk.run("train --data x.jsonl --features 32 --out lists");
     let csv = desk.run("predict lists --data x.jsonl --format jsonl");
     assert!(csv.contains("\"predicted\":\"up\""), "{csv}");
-    for method in ["deterministic", "mc_dropout", "duq"] {
+    for method in Method::all() {
         let line = format!("train --data x.npy --label y.txt --method {method} --epochs 2 --out m");
         desk.run(&line);
-        desk.run("predict m --data x.npy");
+        let csv = desk.run("predict m --data x.npy");
+        assert!(numbers(&csv, "probability").iter().all(|p| (0.5..=1.0).contains(p)), "{csv}");
     }
     desk.write("nan.npy", npy(&[vec![1.0, f32::NAN, 0.0, 0.0]]));
     let error = desk.fails("predict model --data nan.npy");

@@ -67,7 +67,7 @@ fn main() -> sngp::Result<()> {
             Estimator::<TwoLayers>::new(config, TwoLayersConfig { inputs: 2, width: 32 });
         let model = estimator.fit(&data, FitOptions::new(&Device::flex()))?;
         let prediction = model.predict(&stranger)?;
-        let own = method.recipe().score;
+        let own = model.config().score();
         let (own_value, max) =
             (own.evaluate(&prediction)?, MaxProbability {}.evaluate(&prediction)?);
         println!("{method:15} far away: {own} {:.3}, 1 - max p {:.3}", own_value[0], max[0]);

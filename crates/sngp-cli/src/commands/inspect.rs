@@ -93,11 +93,9 @@ fn overview(inspection: &Inspection) {
     if !inspection.labels.is_empty() {
         println!("classes       {}: {}", inspection.labels.len(), shortened(&inspection.labels));
     }
-    let has_variance = inspection.members.iter().any(|member| member.posterior.is_some());
-    if config.likelihood.classes(1) == 0 && !has_variance {
-        println!("score         none: it predicts numbers without a variance");
-    } else {
-        println!("score         {}", config.score());
+    match inspection.score() {
+        Some(score) => println!("score         {score}"),
+        None => println!("score         none: it predicts numbers without a variance"),
     }
     match &inspection.decision {
         Some(Decision { score, threshold, basis }) => {
@@ -110,7 +108,7 @@ fn overview(inspection: &Inspection) {
         println!("parameters    {} in each of {}", member.parameters, inspection.members.len());
         training(&config.training);
     }
-    if inspection.members.iter().any(|member| member.posterior.is_some()) {
+    if inspection.has_variance() {
         let features = &config.gaussian_process.features;
         println!(
             "features      {} {:?}, length scale {}, layer norm {}, projection {:?}",

@@ -1,6 +1,6 @@
 //! How well inputs of no class, and mistakes, are told from others.
 
-use sngp::metrics::Detection;
+use sngp::metrics::{Detection, inside_and_outside};
 use sngp::predict::Prediction;
 use sngp::score::Score;
 use sngp::{Error, Result};
@@ -28,9 +28,7 @@ pub fn detection(
     measured: &mut Measured,
 ) -> Result<()> {
     by_every(name, default, measured, |score| {
-        let (inside, outside) = (score.evaluate(test)?, score.evaluate(strangers)?);
-        let is_strange = (0..inside.len() + outside.len()).map(|row| row >= inside.len());
-        Ok((inside.iter().chain(&outside).copied().collect(), is_strange.collect()))
+        Ok(inside_and_outside(&score.evaluate(test)?, &score.evaluate(strangers)?))
     })
 }
 
@@ -75,4 +73,58 @@ fn by_every(
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use ndarray::array;
+    use sngp::predict::Predictive;
+    use sngp::score::MaxProbability;
+
+    use super::*;
+
+    /// Four answers for class 0, ever less certain.
+    fn prediction() -> Prediction {
+        Prediction {
+            predictive: Predictive::Classes(array![[0.9, 0.1], [0.8, 0.2], [0.7, 0.3], [0.6, 0.4]]),
+            logits: array![[2.2, 0.0], [1.4, 0.0], [0.8, 0.0], [0.4, 0.0]],
+            variance: None,
+            mean_field_factor: 0.0,
+        }
+    }
+
+    fn value(measured: &Measured, split: &str, metric: &str) -> Option<f64> {
+        let mut figures = measured.figures.iter();
+        Some(figures.find(|figure| figure.split == split && figure.metric == metric)?.value)
+    }
+
+    #[test]
+    fn mistakes_are_what_should_be_uncertain() {
+        let of = |labels: &[usize]| {
+            let mut measured = Measured::default();
+            let default = Score::from(MaxProbability {});
+            mistakes(&prediction(), labels, &default, &mut measured).unwrap();
+            measured
+        };
+        let last_wrong = of(&[0, 0, 0, 1]);
+        assert_eq!(value(&last_wrong, MISTAKES, "auroc"), Some(1.0));
+        assert_eq!(value(&last_wrong, "mistakes by entropy", "auroc"), Some(1.0));
+        assert_eq!(value(&of(&[1, 0, 0, 0]), MISTAKES, "auroc"), Some(0.0));
+        assert_eq!(value(&last_wrong, "mistakes by max_probability", DEFAULT), Some(1.0));
+        assert_eq!(value(&last_wrong, "mistakes by entropy", DEFAULT), None);
+        // No variance: nothing is said of it.
+        assert_eq!(value(&last_wrong, "mistakes by variance", "auroc"), None);
+        // There is nothing to tell apart.
+        assert_eq!(of(&[0; 4]).figures, []);
+        assert_eq!(of(&[1; 4]).figures, []);
+    }
+
+    #[test]
+    fn strangers_are_what_should_be_uncertain() {
+        let mut strangers = prediction();
+        strangers.predictive = Predictive::Classes(ndarray::Array2::from_elem((3, 2), 0.5));
+        let (mut measured, default) = (Measured::default(), Score::from(MaxProbability {}));
+        detection("zoo", &prediction(), &strangers, &default, &mut measured).unwrap();
+        assert_eq!(value(&measured, "zoo", "auroc"), Some(1.0));
+    }
 }

@@ -140,7 +140,8 @@ impl<S: Study> Networks<'_, S> {
     fn tuning(&self, method: &Method, seed: u64) -> Result<String> {
         let config = self.config(method, seed)?;
         let (tuning, integration) = (self.study.tuning(), &config.integration);
-        Ok(format!("{tuning:?}, {integration:?}, by {}", config.score()))
+        let ridge = config.posterior.ridge;
+        Ok(format!("{tuning:?}, ridge {ridge}, {integration:?}, by {}", config.score()))
     }
 
     /// A trained and tuned network, from disk where it is there.

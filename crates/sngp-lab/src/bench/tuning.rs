@@ -63,39 +63,40 @@ impl TuningConfig {
 }
 
 /// Chooses ridge and mean-field factor by the negative log-likelihood of held-out examples, for
-/// models that have a variance.
+/// models that have a variance. What there is no choice of stays as it is configured.
 pub(super) fn tune<B: Backbone>(
     model: Model<B>,
     held_out: &Labelled<B::Batch>,
     config: &TuningConfig,
 ) -> Result<Model<B>> {
+    if !config.chooses() || model.precisions().next().is_none() {
+        return Ok(model);
+    }
     let labels = class_labels(held_out)?;
-    let mut best: Option<(f64, Model<B>)> = None;
     let ridges = match config.ridges.as_slice() {
         [] => vec![model.config().posterior.ridge],
         ridges => ridges.to_vec(),
     };
-    let factors = match config.factors.as_slice() {
-        [] => vec![model.config().integration.mean_field_factor()],
-        factors => factors.to_vec(),
+    let mut best: Option<(f64, Model<B>)> = None;
+    let mut consider = |loss: f64, model: Model<B>| {
+        if best.as_ref().is_none_or(|(least, _)| loss < *least) {
+            best = Some((loss, model));
+        }
     };
-    if model.precisions().next().is_some() {
-        for ridge in ridges {
-            let model = model.clone().with_ridge(ridge)?;
-            let prediction = model.predict(&*held_out.inputs)?;
-            let loss = |factor: f64| {
-                let variance = prediction.variance.as_ref().map(|v| v.view());
-                let integration = Integration::MeanField { factor };
-                let probabilities = integration.softmax(prediction.logits.view(), variance)?;
-                Ok((nll(probabilities.view(), labels)?, integration))
-            };
-            let losses = factors.iter().map(|&factor| loss(factor)).collect::<Result<Vec<_>>>()?;
-            let least = losses.into_iter().min_by(|(a, _), (b, _)| a.total_cmp(b));
-            if let Some((loss, integration)) = least
-                && best.as_ref().is_none_or(|(least, _)| loss < *least)
-            {
-                best = Some((loss, model.with_integration(integration)?));
-            }
+    for ridge in ridges {
+        let model = model.clone().with_ridge(ridge)?;
+        let prediction = model.predict(&*held_out.inputs)?;
+        if config.factors.is_empty() {
+            consider(nll(prediction.probabilities()?, labels)?, model);
+            continue;
+        }
+        let logits = prediction.plain_class_logits()?;
+        let variance = prediction.variance.as_ref().map(|variance| variance.view());
+        for &factor in &config.factors {
+            let integration = Integration::MeanField { factor };
+            let probabilities = integration.softmax(logits.view(), variance)?;
+            let model = model.clone().with_integration(integration)?;
+            consider(nll(probabilities.view(), labels)?, model);
         }
     }
     Ok(best.map_or(model, |(_, tuned)| tuned))

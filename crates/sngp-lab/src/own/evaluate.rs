@@ -1,7 +1,9 @@
 //! What a model is worth, measured.
 
 use ndarray::{Array2, Axis};
-use sngp::metrics::{Classification, Detection, Ece, gaussian_nll, reliability, rmse};
+use sngp::metrics::{
+    Classification, Detection, Ece, gaussian_nll, inside_and_outside, reliability, rmse,
+};
 use sngp::predict::{Prediction, Predictive};
 use sngp::score::Score;
 use sngp::{Error, Result};
@@ -210,8 +212,7 @@ fn detection(evidence: &mut Evidence, test: &Prediction, ood: &Prediction) -> Re
 }
 
 fn detected(evidence: &mut Evidence, by: &str, inside: &[f64], outside: &[f64]) -> Result<()> {
-    let scores: Vec<f64> = inside.iter().chain(outside).copied().collect();
-    let strange: Vec<bool> = (0..scores.len()).map(|row| row >= inside.len()).collect();
+    let (scores, strange) = inside_and_outside(inside, outside);
     let metrics = Detection::all();
     let values: Vec<f64> =
         metrics.iter().map(|metric| metric.evaluate(&scores, &strange)).collect::<Result<_>>()?;

@@ -210,7 +210,8 @@ pub(super) fn rescaled<B: Backbone>(
     if prediction.variance.is_none() {
         return Ok(model);
     }
-    let found = calibrate(prediction, labels, true)?;
+    // The exact Gaussian process has no output weights to scale.
+    let found = calibrate(prediction, labels, model.precisions().next().is_some())?;
     let model = if found.scale == 1.0 { model } else { model.with_logit_scale(found.scale)? };
     model.with_integration(Integration::MeanField { factor: found.factor })
 }

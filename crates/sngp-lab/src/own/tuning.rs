@@ -36,8 +36,9 @@ pub fn calibrate(
         .iter()
         .flat_map(|&scale| factors.iter().map(move |&factor| Calibration { scale, factor }))
         .collect();
+    let plain = prediction.plain_class_logits()?;
     let loss = |&Calibration { scale, factor }: &Calibration| {
-        let logits = &prediction.logits * scale;
+        let logits = &plain * scale;
         let variance = prediction.variance.as_ref().map(|variance| variance.view());
         let probabilities = Integration::MeanField { factor }.softmax(logits.view(), variance)?;
         Ok(smoothed_loss(&probabilities, labels))

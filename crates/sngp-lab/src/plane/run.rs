@@ -4,8 +4,8 @@ use burn::tensor::Device;
 use sngp::Result;
 use sngp::backbone::ResFfn;
 use sngp::data::{Labelled, Table, Targets};
-use sngp::method::Method;
-use sngp::metrics::{Classification, Detection};
+use sngp::method::{Method, Output};
+use sngp::metrics::{Classification, Detection, inside_and_outside};
 use sngp::model::{Estimator, FitOptions, Model, ModelConfig};
 use sngp::score::{Margin, ScoreFunction, Variance};
 use sngp::train::{Checkpoints, Interrupter, Observer};
@@ -60,7 +60,11 @@ pub fn run(
     seed: u64,
     options: RunOptions<'_>,
 ) -> Result<PlaneRun> {
-    let config = ModelConfig { seed, ..experiment.model_for(method)? };
+    let mut config = ModelConfig { seed, ..experiment.model_for(method)? };
+    // What is asked here is how far away a point is, and that is the variance where there is one.
+    if method.recipe().output == Output::GaussianProcess {
+        config.score.get_or_insert(Variance {}.into());
+    }
     let targets = Targets::classes(plane.train.labels.clone(), 2)?;
     let data = Labelled::new(Table::new(plane.train.inputs.view())?, targets)?;
     let fit = FitOptions {
@@ -75,9 +79,7 @@ pub fn run(
     let ood = model.predict(&Table::new(plane.ood.view())?)?;
     let grid = model.predict(&grid_table()?)?;
     let has_variance = grid.variance.is_some();
-    // What is asked here is how far away a point is, and that is the variance where there is one.
-    let default = || if has_variance { Variance {}.into() } else { model.config().score() };
-    let score = model.config().score.clone().unwrap_or_else(default);
+    let score = model.config().score();
     let margin = Margin {}.evaluate(&grid)?;
     let surface = if has_variance { Variance {}.evaluate(&grid)? } else { margin.clone() };
 
@@ -86,10 +88,7 @@ pub fn run(
         let value = metric.evaluate(test.probabilities()?, &plane.test.labels)?;
         measurements.push(("test", metric.name().to_string(), value));
     }
-    let (inside, outside) = (score.evaluate(&test)?, score.evaluate(&ood)?);
-    let is_ood: Vec<bool> =
-        inside.iter().map(|_| false).chain(outside.iter().map(|_| true)).collect();
-    let scores: Vec<f64> = inside.iter().chain(&outside).copied().collect();
+    let (scores, is_ood) = inside_and_outside(&score.evaluate(&test)?, &score.evaluate(&ood)?);
     for metric in Detection::all() {
         measurements.push(("ood", metric.name().to_string(), metric.evaluate(&scores, &is_ood)?));
     }

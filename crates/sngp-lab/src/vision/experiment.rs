@@ -11,7 +11,7 @@ use sngp::{Error, Result};
 
 use super::shift::ShiftConfig;
 use super::source::Source;
-use crate::bench::TuningConfig;
+use crate::bench::{MISTAKES, TuningConfig};
 use crate::dataset::image::Augmentation;
 use crate::experiment::{check_networks, overlaid, read};
 use crate::published;
@@ -31,6 +31,9 @@ pub const BUILT_IN: [(&str, &str); 6] = built_in![
     "cifar100-quick",
     "cifar100-paper",
 ];
+
+/// What else figures are measured on, or are about.
+const OTHER_SPLITS: [&str; 6] = ["test", "corrupted", "validation", "tuned", "one image", MISTAKES];
 
 /// An experiment on images.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -181,12 +184,34 @@ impl VisionExperiment {
     /// Figures are told apart by the name of what they were measured on.
     fn check_strangers(&self) -> Result<()> {
         let names: Vec<&str> = self.strangers.iter().map(|one| one.source.name()).collect();
+        if let Some(name) = names.iter().find(|name| OTHER_SPLITS.contains(name)) {
+            let message = format!("experiment: strangers cannot be called `{name}`; rename them");
+            return Err(Error::Data(message));
+        }
         let twice = |(index, name): &(usize, &&str)| names[..*index].contains(*name);
         match names.iter().enumerate().find(twice) {
             Some((_, name)) => {
                 Err(Error::Data(format!("experiment: two sets of strangers are called `{name}`")))
             }
             None => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn strangers_have_names_of_their_own() {
+        let (_, quick) = BUILT_IN[0];
+        for name in ["mistakes", "test", "svhn"] {
+            let one = format!(
+                "[[strangers]]\nsource = {{ kind = 'folder', path = '{name}', side = 32 }}"
+            );
+            let text = format!("{quick}\n{one}\n");
+            let error = VisionExperiment::parse(&text).unwrap_err().to_string();
+            assert!(error.contains(name), "{error}");
         }
     }
 }

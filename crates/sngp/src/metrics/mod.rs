@@ -114,6 +114,23 @@ pub trait DetectionMetric {
     fn evaluate(&self, scores: &[f64], is_ood: &[bool]) -> Result<f64>;
 }
 
+/// The scores of inputs from inside and outside the domain as detection metrics take them: one
+/// after the other, and which of them are from outside.
+///
+/// ```
+/// use sngp::metrics::{Auroc, DetectionMetric, inside_and_outside};
+///
+/// let (scores, is_ood) = inside_and_outside(&[0.1, 0.2], &[0.9]);
+/// assert_eq!(is_ood, [false, false, true]);
+/// assert_eq!(Auroc.evaluate(&scores, &is_ood)?, 1.0);
+/// # Ok::<(), sngp::Error>(())
+/// ```
+pub fn inside_and_outside(inside: &[f64], outside: &[f64]) -> (Vec<f64>, Vec<bool>) {
+    let scores: Vec<f64> = inside.iter().chain(outside).copied().collect();
+    let is_ood = (0..scores.len()).map(|row| row >= inside.len()).collect();
+    (scores, is_ood)
+}
+
 crate::registry! {
     /// The classification metrics, by name.
     ///

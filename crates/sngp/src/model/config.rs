@@ -75,6 +75,7 @@ impl ModelConfig {
     pub(crate) fn used(&self) -> Self {
         let recipe = self.method.recipe();
         let mut used = Self { score: None, integration: Integration::default(), ..self.clone() };
+        used.posterior.ridge = PosteriorConfig::default().ridge;
         if !recipe.spectral {
             used.spectral = SpectralConfig::default();
         }
@@ -120,6 +121,7 @@ impl ModelConfig {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::posterior::Curvature;
     use crate::score::DempsterShafer;
 
     #[test]
@@ -140,7 +142,7 @@ mod tests {
 
     #[test]
     fn what_a_method_uses_is_what_tells_its_networks_apart() {
-        let changes: [Change; 8] = [
+        let changes: [Change; 9] = [
             ("bound", |c| c.spectral.convolution_bound = 3.5, |m| m.recipe().spectral),
             (
                 "length scale",
@@ -148,10 +150,11 @@ mod tests {
                 |m| m.recipe().output == Output::GaussianProcess,
             ),
             (
-                "ridge",
-                |c| c.posterior.ridge = 3.5,
+                "curvature",
+                |c| c.posterior.curvature = Some(Curvature::SharedMax),
                 |m| m.recipe().output == Output::GaussianProcess,
             ),
+            ("ridge", |c| c.posterior.ridge = 3.5, |_| false),
             (
                 "sigma",
                 |c| c.rbf_centroids.sigma = 3.5,

@@ -306,8 +306,9 @@ impl<B: Backbone> Estimator<B> {
         Ok(Member { network, posterior })
     }
 
-    /// A hash of everything a training depends on: the parts of the configuration that the method
-    /// uses, backbone, seed, and all the data. What is kept of one training is not used for another.
+    /// A hash of everything a training depends on: the parts of the configuration that the method's
+    /// training uses, backbone, seed, and all the data. What is kept of one training is not used for
+    /// another.
     pub fn fingerprint(
         &self,
         data: &Labelled<B::Batch>,

@@ -8,6 +8,7 @@ use super::fitted::{Fitted, Model};
 use crate::Result;
 use crate::backbone::Backbone;
 use crate::posterior::Health;
+use crate::score::Score;
 use crate::spectral::SpectralReport;
 
 /// The report on a model.
@@ -25,6 +26,19 @@ pub struct Inspection {
     pub decision: Option<Decision>,
     /// One report a network; none for the exact GP.
     pub members: Vec<MemberInspection>,
+}
+
+impl Inspection {
+    /// Whether it has a variance of random features.
+    pub fn has_variance(&self) -> bool {
+        self.members.iter().any(|member| member.posterior.is_some())
+    }
+
+    /// The score it is uncertain by; none where it predicts numbers without a variance.
+    pub fn score(&self) -> Option<Score> {
+        let has_classes = self.config.likelihood.classes(1) > 0;
+        (has_classes || self.has_variance()).then(|| self.config.score())
+    }
 }
 
 /// The report on one network.
