@@ -43,20 +43,6 @@ pub(super) struct Block {
 pub(super) unsafe fn compute<F: Finish>(block: Block, finish: &F) {
     #[cfg(target_arch = "x86_64")]
     {
-        use std::arch::x86_64::{__m256, __m512};
-
-        #[target_feature(enable = "avx512f")]
-        unsafe fn avx512<F: Finish>(block: Block, finish: &F) {
-            // SAFETY: the caller's promise, and the instructions are there.
-            unsafe { portable::<__m512, F>(block, finish) }
-        }
-
-        #[target_feature(enable = "avx2,fma")]
-        unsafe fn avx2<F: Finish>(block: Block, finish: &F) {
-            // SAFETY: the caller's promise, and the instructions are there.
-            unsafe { portable::<[__m256; 2], F>(block, finish) }
-        }
-
         if is_x86_feature_detected!("avx512f") {
             // SAFETY: the processor has the instructions; the rest is the caller's promise.
             return unsafe { avx512(block, finish) };
@@ -68,6 +54,20 @@ pub(super) unsafe fn compute<F: Finish>(block: Block, finish: &F) {
     }
     // SAFETY: the caller's promise.
     unsafe { portable::<[f32; 16], F>(block, finish) }
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512f")]
+unsafe fn avx512<F: Finish>(block: Block, finish: &F) {
+    // SAFETY: the caller's promise, and the instructions are there.
+    unsafe { portable::<std::arch::x86_64::__m512, F>(block, finish) }
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2,fma")]
+unsafe fn avx2<F: Finish>(block: Block, finish: &F) {
+    // SAFETY: the caller's promise, and the instructions are there.
+    unsafe { portable::<[std::arch::x86_64::__m256; 2], F>(block, finish) }
 }
 
 /// Every output is summed in the order of the inner dimension, whatever the number of rows, so
@@ -267,6 +267,88 @@ impl Tile {
                 unsafe {
                     let out = self.out.add(row * self.out_stride + column);
                     *out = if self.accumulate { *out + value } else { *value };
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Plain;
+    use super::*;
+
+    /// `out += left right`, row by row, as the definition has it.
+    fn expected(
+        left: &[f32],
+        right: &[f32],
+        out: &[f32],
+        [rows, inner, columns]: [usize; 3],
+    ) -> Vec<f64> {
+        let sum = |row: usize, column: usize| {
+            let terms = (0..inner).map(|k| {
+                let panel = column / PANEL * inner * PANEL;
+                let right = right[panel + k * PANEL + column % PANEL];
+                f64::from(left[row * inner + k]) * f64::from(right)
+            });
+            f64::from(out[row * columns + column]) + terms.sum::<f64>()
+        };
+        (0..rows * columns).map(|i| sum(i / columns, i % columns)).collect()
+    }
+
+    /// Every instruction set the processor has, not only the best one: whole and narrow panels,
+    /// whole and partial tiles, more steps than one visit of the output takes.
+    #[test]
+    fn all_instructions_compute_the_product() {
+        type Compute = unsafe fn(Block, &Plain);
+        let mut ways: Vec<(&str, Compute)> = vec![("portable", portable::<[f32; 16], Plain>)];
+        #[cfg(target_arch = "x86_64")]
+        {
+            if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") {
+                ways.push(("avx2", avx2::<Plain>));
+            }
+            if is_x86_feature_detected!("avx512f") {
+                ways.push(("avx512", avx512::<Plain>));
+            }
+        }
+        let values = |count: usize, turn: f32| -> Vec<f32> {
+            (0..count).map(|i| (i as f32 * turn).sin()).collect()
+        };
+        for rows in [1, 2, 5, 6, 11, 12, 13, 29] {
+            for (inner, columns) in [(1, 16usize), (7, 32), (40, 5), (DEPTH + 3, 70)] {
+                let left = values(rows * inner, 0.7);
+                let right = values(columns.div_ceil(PANEL) * inner * PANEL, 0.3);
+                let before = values(rows * columns, 1.1);
+                for accumulate in [false, true] {
+                    let start = if accumulate { before.clone() } else { vec![0.0; before.len()] };
+                    let expected = expected(&left, &right, &start, [rows, inner, columns]);
+                    for (name, compute) in &ways {
+                        let mut out = before.clone();
+                        let block = Block {
+                            left: left.as_ptr(),
+                            row_stride: inner,
+                            column_stride: 1,
+                            rows,
+                            inner,
+                            panels: right.as_ptr(),
+                            panel_step: PANEL,
+                            panel_stride: inner * PANEL,
+                            next: right.as_ptr(),
+                            columns,
+                            out: out.as_mut_ptr(),
+                            out_stride: columns,
+                            accumulate,
+                            first_row: 0,
+                            first_column: 0,
+                        };
+                        // SAFETY: the sizes are those of the buffers, and the processor has the
+                        // instructions.
+                        unsafe { compute(block, &Plain) };
+                        for (out, expected) in out.iter().zip(&expected) {
+                            let error = (f64::from(*out) - expected).abs();
+                            assert!(error < 1e-4, "{name} {rows} x {inner} x {columns}: {error}");
+                        }
+                    }
                 }
             }
         }
