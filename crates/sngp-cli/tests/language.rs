@@ -159,8 +159,16 @@ fn every_published_method_is_trained_once_and_measured() {
         again(format!("{untuned}[model.integration]\n{integration}\n"));
         assert_eq!(saved()["model"]["integration"], expected);
     }
-    again(format!("{untuned}[methods.sngp.posterior]\nridge = 3.5\n"));
-    assert_eq!(saved()["model"]["posterior"]["ridge"], 3.5);
+    let sampled = "[model.integration]\nkind = 'monte_carlo'\nsamples = 7\nseed = 1\n";
+    let ridges = untuned.replacen("factors = []", "factors = []\nridges = [3.5]", 1);
+    again(format!("{ridges}{sampled}"));
+    assert_eq!(saved()["model"]["integration"]["kind"], "monte_carlo");
+    assert_eq!(saved()["posteriors"][0]["ridge"], 3.5);
+    again(format!("{untuned}[methods.sngp.posterior]\nridge = 2.5\n"));
+    assert_eq!(saved()["posteriors"][0]["ridge"], 2.5);
+    bench.write("tiny.toml", &format!("{original}{sampled}"));
+    let message = text(&run(&mut bench.command("sngp"), 1).stderr);
+    assert!(message.contains("leave `factors` of `tuning` empty"), "{message}");
     // Options that could have no effect are refused.
     bench.write("tiny.toml", &format!("{original}[methods.mc_dropout.training]\nepochs = 5\n"));
     let message = text(&run(&mut bench.command("sngp"), 1).stderr);

@@ -125,6 +125,14 @@ fn a_second_start_trains_nothing_and_writes_the_same_table() {
     assert!(!text(&again.stderr).contains("epoch"), "trained again: {}", text(&again.stderr));
     assert_eq!(table(), first, "latencies included");
 
+    // Ridge and factor may be chosen on corrupted images too, without training.
+    let corrupted = EXPERIMENT.replacen("= 20\n", "= 20\ncorrupted_validation = 3\n", 1);
+    fs::write(bench.path("tiny.toml"), corrupted).unwrap();
+    let settled = run(&mut bench.command(&arguments), 0);
+    assert!(!text(&settled.stderr).contains("epoch"), "trained: {}", text(&settled.stderr));
+    let page = text(&settled.stdout);
+    assert!(page.contains("20 training images held out, 3 of them also corrupted"), "{page}");
+
     // A network is a model folder like any other.
     let inspected = text(&run(sngp().arg("inspect").arg(bench.path("runs/tiny/sngp-0")), 0).stdout);
     assert!(inspected.contains("wide_resnet"), "{inspected}");
@@ -164,6 +172,8 @@ fn what_is_wrong_is_named() {
     };
     refused(("validation = 20", "validation = 50"), "50 are held out");
     refused(("validation = 20", "validation = 0"), "held-out");
+    let more = "validation = 20\ncorrupted_validation = 21";
+    refused(("validation = 20", more), "more than are held out");
     refused(("depth = 10", "depth = 11"), "6 n + 4");
     refused(("padding = 4", "pading = 4"), "pading");
     refused(("path = 'cifar-10-batches-bin'", "path = 'gone'"), "gone");

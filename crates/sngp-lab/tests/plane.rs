@@ -2,6 +2,7 @@
 
 use burn::tensor::Device;
 use sngp::method::{Deterministic, Method, Sngp};
+use sngp::score::Variance;
 use sngp::train::Silent;
 use sngp_lab::dataset::{PlaneDataset, X_RANGE, Y_RANGE};
 use sngp_lab::experiment::{PLANE, PlaneExperiment};
@@ -55,6 +56,7 @@ fn value(run: &PlaneRun, split: &str, metric: &str) -> f64 {
 fn sngp_knows_where_its_data_is_and_a_deterministic_network_does_not() {
     for dataset in PlaneDataset::all() {
         let sngp = fit(&Sngp {}.into(), &dataset);
+        assert_eq!(sngp.model.config().score(), Variance {}.into(), "what is drawn");
         assert!(value(&sngp, "test", "accuracy") >= 0.99, "{dataset}");
         assert!(value(&sngp, "ood", "auroc") >= 0.99, "{dataset}");
         assert!(value(&sngp, "test", "mean_variance") <= 0.1, "{dataset}");

@@ -108,7 +108,7 @@ fn overview(inspection: &Inspection) {
         println!("parameters    {} in each of {}", member.parameters, inspection.members.len());
         training(&config.training);
     }
-    if inspection.has_variance() {
+    if inspection.has_posterior() {
         let features = &config.gaussian_process.features;
         println!(
             "features      {} {:?}, length scale {}, layer norm {}, projection {:?}",

@@ -278,29 +278,10 @@ mod tests {
     use super::super::Plain;
     use super::*;
 
-    /// `out += left right`, row by row, as the definition has it.
-    fn expected(
-        left: &[f32],
-        right: &[f32],
-        out: &[f32],
-        [rows, inner, columns]: [usize; 3],
-    ) -> Vec<f64> {
-        let sum = |row: usize, column: usize| {
-            let terms = (0..inner).map(|k| {
-                let panel = column / PANEL * inner * PANEL;
-                let right = right[panel + k * PANEL + column % PANEL];
-                f64::from(left[row * inner + k]) * f64::from(right)
-            });
-            f64::from(out[row * columns + column]) + terms.sum::<f64>()
-        };
-        (0..rows * columns).map(|i| sum(i / columns, i % columns)).collect()
-    }
+    type Compute = unsafe fn(Block, &Plain);
 
-    /// Every instruction set the processor has, not only the best one: whole and narrow panels,
-    /// whole and partial tiles, more steps than one visit of the output takes.
-    #[test]
-    fn all_instructions_compute_the_product() {
-        type Compute = unsafe fn(Block, &Plain);
+    /// Every way the processor can compute, not only the best one.
+    fn ways() -> Vec<(&'static str, Compute)> {
         let mut ways: Vec<(&str, Compute)> = vec![("portable", portable::<[f32; 16], Plain>)];
         #[cfg(target_arch = "x86_64")]
         {
@@ -311,41 +292,95 @@ mod tests {
                 ways.push(("avx512", avx512::<Plain>));
             }
         }
-        let values = |count: usize, turn: f32| -> Vec<f32> {
-            (0..count).map(|i| (i as f32 * turn).sin()).collect()
-        };
+        ways
+    }
+
+    /// What stands between the rows of an output, and has to stay.
+    const GAP: usize = 3;
+
+    struct Product {
+        rows: usize,
+        inner: usize,
+        columns: usize,
+        transposed: bool,
+        left: Vec<f32>,
+        right: Vec<f32>,
+        before: Vec<f32>,
+    }
+
+    impl Product {
+        fn new(rows: usize, inner: usize, columns: usize, transposed: bool) -> Self {
+            let values = |count: usize, turn: f32| -> Vec<f32> {
+                (0..count).map(|i| (i as f32 * turn).sin()).collect()
+            };
+            let left = values(rows * inner, 0.7);
+            let right = values(columns.div_ceil(PANEL) * inner * PANEL, 0.3);
+            let before = values(rows * (columns + GAP), 1.1);
+            Self { rows, inner, columns, transposed, left, right, before }
+        }
+
+        /// From a row and from a column of the left operand to the next.
+        fn strides(&self) -> [usize; 2] {
+            if self.transposed { [1, self.rows] } else { [self.inner, 1] }
+        }
+
+        fn run(&self, compute: Compute, accumulate: bool) -> Vec<f32> {
+            let mut out = self.before.clone();
+            let [row_stride, column_stride] = self.strides();
+            let block = Block {
+                left: self.left.as_ptr(),
+                row_stride,
+                column_stride,
+                rows: self.rows,
+                inner: self.inner,
+                panels: self.right.as_ptr(),
+                panel_step: PANEL,
+                panel_stride: self.inner * PANEL,
+                next: self.right.as_ptr(),
+                columns: self.columns,
+                out: out.as_mut_ptr(),
+                out_stride: self.columns + GAP,
+                accumulate,
+                first_row: 0,
+                first_column: 0,
+            };
+            // SAFETY: the sizes are those of the buffers, and the processor has the instructions.
+            unsafe { compute(block, &Plain) };
+            out
+        }
+
+        /// The definition.
+        fn expected(&self, row: usize, column: usize, accumulate: bool) -> f64 {
+            let before = self.before[row * (self.columns + GAP) + column];
+            if column >= self.columns {
+                return before.into();
+            }
+            let [row_stride, column_stride] = self.strides();
+            let panel = column / PANEL * self.inner * PANEL + column % PANEL;
+            let terms = (0..self.inner).map(|k| {
+                let left = self.left[row * row_stride + k * column_stride];
+                f64::from(left) * f64::from(self.right[panel + k * PANEL])
+            });
+            terms.sum::<f64>() + if accumulate { before.into() } else { 0.0 }
+        }
+    }
+
+    /// Whole and narrow panels, whole and partial tiles, either order of the left operand, and more
+    /// steps than one visit of the output takes.
+    #[test]
+    fn all_instructions_compute_the_product() {
         for rows in [1, 2, 5, 6, 11, 12, 13, 29] {
-            for (inner, columns) in [(1, 16usize), (7, 32), (40, 5), (DEPTH + 3, 70)] {
-                let left = values(rows * inner, 0.7);
-                let right = values(columns.div_ceil(PANEL) * inner * PANEL, 0.3);
-                let before = values(rows * columns, 1.1);
-                for accumulate in [false, true] {
-                    let start = if accumulate { before.clone() } else { vec![0.0; before.len()] };
-                    let expected = expected(&left, &right, &start, [rows, inner, columns]);
-                    for (name, compute) in &ways {
-                        let mut out = before.clone();
-                        let block = Block {
-                            left: left.as_ptr(),
-                            row_stride: inner,
-                            column_stride: 1,
-                            rows,
-                            inner,
-                            panels: right.as_ptr(),
-                            panel_step: PANEL,
-                            panel_stride: inner * PANEL,
-                            next: right.as_ptr(),
-                            columns,
-                            out: out.as_mut_ptr(),
-                            out_stride: columns,
-                            accumulate,
-                            first_row: 0,
-                            first_column: 0,
-                        };
-                        // SAFETY: the sizes are those of the buffers, and the processor has the
-                        // instructions.
-                        unsafe { compute(block, &Plain) };
-                        for (out, expected) in out.iter().zip(&expected) {
-                            let error = (f64::from(*out) - expected).abs();
+            for (inner, columns) in [(1, 16), (7, 32), (40, 5), (DEPTH + 3, 70)] {
+                for (transposed, accumulate) in
+                    [(false, false), (false, true), (true, false), (true, true)]
+                {
+                    let product = Product::new(rows, inner, columns, transposed);
+                    for (name, compute) in ways() {
+                        let out = product.run(compute, accumulate);
+                        for (place, &value) in out.iter().enumerate() {
+                            let (row, column) = (place / (columns + GAP), place % (columns + GAP));
+                            let expected = product.expected(row, column, accumulate);
+                            let error = (f64::from(value) - expected).abs();
                             assert!(error < 1e-4, "{name} {rows} x {inner} x {columns}: {error}");
                         }
                     }

@@ -96,9 +96,11 @@ impl<S: Study> Networks<'_, S> {
         let (probabilities, right) = (prediction.probabilities()?, class_labels(held_out)?);
         measured.add("validation", "accuracy", accuracy(probabilities, right)?);
         measured.add("validation", "nll", nll(probabilities, right)?);
-        if prediction.variance.is_some() && self.study.tuning().chooses() {
-            let config = model.config();
+        let (config, tuning) = (model.config(), self.study.tuning());
+        if prediction.variance.is_some() && !tuning.factors.is_empty() {
             measured.add("tuned", "mean_field_factor", config.integration.mean_field_factor());
+        }
+        if prediction.variance.is_some() && !tuning.ridges.is_empty() {
             measured.add("tuned", "ridge", config.posterior.ridge);
         }
         Ok(())
@@ -121,7 +123,7 @@ impl<S: Study> Networks<'_, S> {
         let parts = (0..recipe.members as u64)
             .map(|index| self.network(&single, seed + index))
             .collect::<Result<Vec<_>>>()?;
-        // How the networks were made, and the mean-field factor chosen for the first of them.
+        // How the networks were made, and what was chosen for the first of them.
         let first = parts[0].config().clone();
         let config = ModelConfig { method: config.method, score: config.score, seed, ..first };
         Model::assemble(config, parts)
@@ -140,13 +142,15 @@ impl<S: Study> Networks<'_, S> {
     fn tuning(&self, method: &Method, seed: u64) -> Result<String> {
         let config = self.config(method, seed)?;
         let (tuning, integration) = (self.study.tuning(), &config.integration);
-        let ridge = config.posterior.ridge;
-        Ok(format!("{tuning:?}, ridge {ridge}, {integration:?}, by {}", config.score()))
+        let (ridge, examples) = (config.posterior.ridge, self.study.chosen_on().inputs.digest());
+        let parts = format!("{tuning:?} {ridge} {integration:?} {} {examples:?}", config.score());
+        Ok(sha256(parts.as_bytes()))
     }
 
     /// A trained and tuned network, from disk where it is there.
     fn network(&self, method: &Method, seed: u64) -> Result<Model<S::Backbone>> {
         let (study, options) = (self.study, &self.options);
+        study.tuning().check_integration(self.config(method, seed)?.integration)?;
         let fingerprint = self.fingerprint(method, seed)?;
         let tuning = self.tuning(method, seed)?;
         let folder = network_folder(options.runs, method.name(), seed);
@@ -206,7 +210,7 @@ impl<S: Study> Networks<'_, S> {
         if model.precisions().next().is_some() {
             model = model.with_ridge(config.posterior.ridge)?;
         }
-        let model = decide(tune(model, held_out, tuning)?, held_out, tuning)?;
+        let model = decide(tune(model, self.study.chosen_on(), tuning)?, held_out, tuning)?;
         model.with_attachment(TRAINING, training.json()?)
     }
 }

@@ -33,8 +33,13 @@ pub trait Study {
     /// What networks are trained on.
     fn train(&self) -> &Labelled<BatchOf<Self>>;
 
-    /// What choices are made on.
+    /// What is held out.
     fn validation(&self) -> &Labelled<BatchOf<Self>>;
+
+    /// What ridge and mean-field factor are chosen on.
+    fn chosen_on(&self) -> &Labelled<BatchOf<Self>> {
+        self.validation()
+    }
 
     /// The names of the classes.
     fn labels(&self) -> &[String];

@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 use super::detection::{DEFAULT, by_score};
 use crate::published::Figures;
-use crate::report::{Report, Row};
+use crate::report::Report;
 
 /// A column of ours: split, metric and heading.
 pub type Column<'a> = (&'a str, &'a str, &'a str);
@@ -76,15 +76,17 @@ pub fn by_every_score(report: &Report, of: &str, heading: &str) -> String {
 /// What was chosen on held-out data, and where the figures come from.
 pub fn ending(report: &Report) -> String {
     let mut text = String::new();
-    let tuned = |metric| move |row: &&Row| row.split == "tuned" && row.metric == metric;
-    for row in report.rows.iter().filter(tuned("mean_field_factor")) {
-        let ridge = report.rows.iter().filter(tuned("ridge")).find(|r| r.method == row.method);
-        let ridge = ridge.map_or(f64::NAN, |row| row.mean);
-        let _ = writeln!(
-            text,
-            "`{}`: mean-field factor {:.3}, ridge {ridge:.3}, chosen on the validation split.  ",
-            row.method, row.mean
-        );
+    for method in report.methods() {
+        let mean = |(metric, name): (&str, &str)| {
+            let row = report.find(method, "tuned", metric)?;
+            Some(format!("{name} {:.3}", row.mean))
+        };
+        let chosen = [("mean_field_factor", "mean-field factor"), ("ridge", "ridge")];
+        let chosen: Vec<String> = chosen.into_iter().filter_map(mean).collect();
+        if !chosen.is_empty() {
+            let chosen = chosen.join(", ");
+            let _ = writeln!(text, "`{method}`: {chosen}, chosen on held-out examples.  ");
+        }
     }
     let Report { command, commit, cpu, .. } = report;
     let _ = writeln!(text, "\nCommand: `{command}`; commit {commit}; CPU: {cpu}.");

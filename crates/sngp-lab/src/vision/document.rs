@@ -83,7 +83,14 @@ fn about(experiment: &VisionExperiment, report: &Report) -> String {
         Some(_) => format!("from published weights, {epochs}"),
         None => format!("{epochs} in batches of {}", experiment.model.training.batch_size),
     };
-    let ImageData { train, validation, .. } = &experiment.data;
+    let ImageData { train, validation, corrupted_validation, .. } = &experiment.data;
+    let held_out = match corrupted_validation {
+        0 => format!("{validation} training images held out"),
+        some => format!(
+            "{validation} training images held out, {some} of them also corrupted in the four ways \
+             that CIFAR-10-C keeps for validation"
+        ),
+    };
     let images = train.map_or_else(|| "all others".to_string(), |rows| rows.to_string());
     let shift = match &experiment.shift {
         Some(ShiftConfig::Own { rows }) => format!(
@@ -94,8 +101,7 @@ fn about(experiment: &VisionExperiment, report: &Report) -> String {
         None => "no corrupted ones".to_string(),
     };
     format!(
-        "{network} on {}, {trained}; {validation} training images held out, {images} trained on; \
-         {shift}.\n\n",
+        "{network} on {}, {trained}; {held_out}; {images} trained on; {shift}.\n\n",
         experiment.data.source.name()
     )
 }

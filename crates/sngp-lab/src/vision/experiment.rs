@@ -73,6 +73,11 @@ pub struct ImageData {
     pub source: Source,
     /// Training images that are held out for choices: the last ones.
     pub validation: usize,
+    /// How many of them also count corrupted, in the four ways that CIFAR-10-C keeps for validation
+    /// and at every severity, where ridge and mean-field factor are chosen. None of these ways is
+    /// measured on.
+    #[serde(default)]
+    pub corrupted_validation: usize,
     /// How many of the others are trained on, all by default: the first ones.
     pub train: Option<usize>,
 }
@@ -165,6 +170,11 @@ impl VisionExperiment {
             let rule = "choices are made on held-out images";
             return Err(Error::config("validation", 0, rule));
         }
+        if experiment.data.corrupted_validation > experiment.data.validation {
+            let rule = "it cannot be more than are held out";
+            let value = experiment.data.corrupted_validation;
+            return Err(Error::config("corrupted_validation", value, rule));
+        }
         Ok(experiment)
     }
 
@@ -184,7 +194,8 @@ impl VisionExperiment {
     /// Figures are told apart by the name of what they were measured on.
     fn check_strangers(&self) -> Result<()> {
         let names: Vec<&str> = self.strangers.iter().map(|one| one.source.name()).collect();
-        if let Some(name) = names.iter().find(|name| OTHER_SPLITS.contains(name)) {
+        let is_taken = |name: &&&str| OTHER_SPLITS.contains(*name) || name.contains(" by ");
+        if let Some(name) = names.iter().find(is_taken) {
             let message = format!("experiment: strangers cannot be called `{name}`; rename them");
             return Err(Error::Data(message));
         }
@@ -205,13 +216,16 @@ mod tests {
     #[test]
     fn strangers_have_names_of_their_own() {
         let (_, quick) = BUILT_IN[0];
-        for name in ["mistakes", "test", "svhn"] {
-            let one = format!(
-                "[[strangers]]\nsource = {{ kind = 'folder', path = '{name}', side = 32 }}"
-            );
-            let text = format!("{quick}\n{one}\n");
-            let error = VisionExperiment::parse(&text).unwrap_err().to_string();
-            assert!(error.contains(name), "{error}");
+        let with = |name: &str| {
+            let source = format!("{{ kind = 'folder', path = '{name}', side = 32 }}");
+            VisionExperiment::parse(&format!("{quick}\n[[strangers]]\nsource = {source}\n"))
+        };
+        let refused = |name: &str| with(name).unwrap_err().to_string();
+        for name in ["mistakes", "test", "svhn by variance"] {
+            let error = refused(name);
+            assert!(error.contains(&format!("cannot be called `{name}`")), "{error}");
         }
+        assert!(refused("svhn").contains("two sets of strangers are called `svhn`"));
+        assert!(with("zoo").is_ok());
     }
 }

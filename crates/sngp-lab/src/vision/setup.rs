@@ -123,6 +123,10 @@ impl<B: ImageBackbone> Study for Setup<B> {
         &self.task.validation
     }
 
+    fn chosen_on(&self) -> &Labelled<Tensor<4>> {
+        &self.task.chosen_on
+    }
+
     fn labels(&self) -> &[String] {
         &self.task.labels
     }

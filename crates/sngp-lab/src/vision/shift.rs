@@ -36,12 +36,8 @@ impl ShiftConfig {
         match self {
             Self::Own { rows } => {
                 let rows: Vec<usize> = (0..test.len().min(*rows)).collect();
-                let clean = test.select(&rows);
                 let kinds = Corruption::ALL.iter().filter(|kind| !is_extra(kind.name()));
-                each(kinds, |kind, severity| {
-                    let corrupted = kind.apply_all(&clean, severity, 0);
-                    corrupted.map_err(|error| Error::Data(error.to_string()))
-                })
+                corrupted(&test.select(&rows), kinds)
             }
             Self::CifarC { path } => {
                 let set = CifarC::open(folder.join(path), &test.names).map_err(data)?;
@@ -50,6 +46,21 @@ impl ShiftConfig {
             }
         }
     }
+}
+
+/// The images in every way that CIFAR-10-C keeps for validation, at every severity.
+pub(super) fn corrupted_for_validation(clean: &Images) -> Result<Vec<Images>> {
+    corrupted(clean, EXTRA.iter())
+}
+
+fn corrupted<'a>(
+    clean: &Images,
+    kinds: impl Iterator<Item = &'a Corruption>,
+) -> Result<Vec<Images>> {
+    each(kinds, |kind, severity| {
+        let corrupted = kind.apply_all(clean, severity, 0);
+        corrupted.map_err(|error| Error::Data(error.to_string()))
+    })
 }
 
 fn is_extra(name: &str) -> bool {

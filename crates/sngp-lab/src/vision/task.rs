@@ -7,6 +7,7 @@ use sngp::data::{Labelled, Targets};
 use sngp::{Error, Result};
 
 use super::experiment::VisionExperiment;
+use super::shift::corrupted_for_validation;
 use crate::dataset::image::{Augmentation, ImageInputs, Images, Split};
 
 /// Images of known classes.
@@ -15,8 +16,11 @@ pub struct VisionTask {
     pub labels: Vec<String>,
     /// What models are trained on.
     pub train: Labelled<Tensor<4>>,
-    /// What choices are made on.
+    /// What is held out.
     pub validation: Labelled<Tensor<4>>,
+    /// What ridge and mean-field factor are chosen on: the same, and corrupted ones where the
+    /// experiment asks for them.
+    pub chosen_on: Labelled<Tensor<4>>,
     /// The training images.
     pub images: ImageInputs,
 }
@@ -26,11 +30,14 @@ impl VisionTask {
     pub fn read(experiment: &VisionExperiment, folder: &Path) -> Result<Self> {
         let all = experiment.data.source.read(folder, Split::Train)?;
         let (train, validation) = split(&all, experiment)?;
+        let chosen_on = with_corrupted(&validation, experiment.data.corrupted_validation)?;
         let images = ImageInputs::new(train, experiment.augmentation);
+        let plain = |images| labelled(ImageInputs::new(images, Augmentation::default()));
         Ok(Self {
             labels: all.names,
             train: labelled(images.clone())?,
-            validation: labelled(ImageInputs::new(validation, Augmentation::default()))?,
+            validation: plain(validation)?,
+            chosen_on: plain(chosen_on)?,
             images,
         })
     }
@@ -49,6 +56,17 @@ fn split(all: &Images, experiment: &VisionExperiment) -> Result<(Images, Images)
     }
     let rows = |rows: std::ops::Range<usize>| all.select(&rows.collect::<Vec<_>>());
     Ok((rows(0..wanted), rows(rest..all.len())))
+}
+
+/// Images, and so many of them also corrupted.
+fn with_corrupted(clean: &Images, count: usize) -> Result<Images> {
+    let mut all = clean.clone();
+    let some = clean.select(&(0..count).collect::<Vec<_>>());
+    for corrupted in corrupted_for_validation(&some)? {
+        all.pixels.extend(corrupted.pixels);
+        all.labels.extend(corrupted.labels);
+    }
+    Ok(all)
 }
 
 /// Images with their classes.

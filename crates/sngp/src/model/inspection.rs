@@ -29,15 +29,15 @@ pub struct Inspection {
 }
 
 impl Inspection {
-    /// Whether it has a variance of random features.
-    pub fn has_variance(&self) -> bool {
+    /// Whether it has a Laplace posterior, and so a variance; the exact GP has its own.
+    pub fn has_posterior(&self) -> bool {
         self.members.iter().any(|member| member.posterior.is_some())
     }
 
     /// The score it is uncertain by; none where it predicts numbers without a variance.
     pub fn score(&self) -> Option<Score> {
         let has_classes = self.config.likelihood.classes(1) > 0;
-        (has_classes || self.has_variance()).then(|| self.config.score())
+        (has_classes || self.has_posterior()).then(|| self.config.score())
     }
 }
 

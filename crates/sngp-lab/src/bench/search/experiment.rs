@@ -32,9 +32,13 @@ impl Found {
         if recipe.output == Output::GaussianProcess {
             let scale = own("gaussian_process.features.length_scale");
             values.push((scale, choice.length_scale.into()));
-            values.push((own("posterior.ridge"), ridge.into()));
-            values.push((own("integration.kind"), "mean_field".into()));
-            values.push((own("integration.factor"), factor.into()));
+            if !tuning.ridges.is_empty() {
+                values.push((own("posterior.ridge"), ridge.into()));
+            }
+            if !tuning.factors.is_empty() {
+                values.push((own("integration.kind"), "mean_field".into()));
+                values.push((own("integration.factor"), factor.into()));
+            }
         }
         for (path, value) in values {
             let keys: Vec<&str> = path.split('.').collect();

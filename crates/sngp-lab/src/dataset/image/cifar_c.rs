@@ -6,7 +6,7 @@ use super::error::{ImageError, Result};
 use super::images::Images;
 use super::source::io_error;
 use crate::corruption::Severity;
-use crate::records::{Arrays, ByteArray, RecordsError};
+use crate::records::{Arrays, ByteArray};
 
 /// The array of the labels, in a file of that name.
 const LABELS: &str = "labels";
@@ -15,7 +15,7 @@ const SEVERITIES: usize = Severity::ALL.len();
 /// A folder of corrupted CIFAR images in the layout of CIFAR-10-C and CIFAR-100-C: a `.npy` file
 /// `[5 n, 32, 32, 3]` a corruption, the five severities one after the other, and `labels.npy`.
 ///
-/// Only the images asked for are read from disk.
+/// Only the images asked for are read from disk; the files must not be changed meanwhile.
 ///
 /// ```no_run
 /// use sngp_lab::corruption::Severity;
@@ -56,16 +56,10 @@ impl CifarC {
         }
         let class = |(index, &label): (usize, &i64)| {
             let class = usize::try_from(label).ok().filter(|&class| class < names.len());
-            class.ok_or_else(|| RecordsError::BadLabel {
-                path: path.clone(),
-                name: LABELS.to_owned(),
-                row: index + 1,
-                found: format!("label {label}"),
-                expected: "the number of a class, from 0 on,",
-            })
+            let (path, row, classes) = (path.clone(), index + 1, names.len());
+            class.ok_or(ImageError::LabelRow { path, row, label, classes })
         };
-        let labels = labels.iter().enumerate().map(class);
-        let labels = labels.collect::<std::result::Result<_, _>>()?;
+        let labels = labels.iter().enumerate().map(class).collect::<Result<_>>()?;
         let mut corruptions = Vec::new();
         for entry in fs::read_dir(folder).map_err(io_error(folder))? {
             let name = entry.map_err(io_error(folder))?.file_name();
@@ -197,21 +191,24 @@ mod tests {
             "has no corruption \"rain\"; it has [\"fog\", \"snow\"]",
         );
         let with = |contents| read(&folder().with("snow.npy", contents), "snow", 1);
-        assert_says(with(bytes("(10, 1, 2, 3)", 59)), "59 bytes of data where uint8 of shape");
+        let says = |contents, place: &str, what: &str| {
+            assert_says(with(contents), &format!("snow.npy, array \"snow\"{place}: {what}"));
+        };
+        let at = format!(", byte offset {}", bytes("(10, 1, 2, 3)", 0).len());
+        says(bytes("(10, 1, 2, 3)", 59), &at, "59 bytes of data where uint8 of shape");
+        says(b"x".to_vec(), ", byte offset 0", "the header is cut off");
+        let zip = b"PK\x03\x04 something else";
+        says(zip.to_vec(), ", byte offset 0", "it does not start as .npy data does");
+        says(encode("<f4", "(10, 1, 2, 3)", &[0; 240]), "", "it holds float32");
         assert_says(with(bytes("(5, 1, 2, 3)", 30)), "snow.npy holds 5 images but ");
-        assert_says(
-            with(bytes("(10, 3, 2, 1)", 60)),
-            "the shape [10, 3, 2, 1] where the shape [5 n",
-        );
-        assert_says(with(encode("<f4", "(10, 1, 2, 3)", &[0; 240])), "it holds float32");
-        assert_says(with(b"x".to_vec()), "byte offset 0: the header is cut off");
+        let shape = "snow.npy, byte offset 0: the shape [10, 3, 2, 1] where the shape [5 n";
+        assert_says(with(bytes("(10, 3, 2, 1)", 60)), shape);
         let labels = |contents| CifarC::open(folder().with("labels.npy", contents), &DIGITS);
         assert_says(labels(encode("|u1", "(4,)", &[0; 4])), "4 labels where the labels of five");
         let high = encode("|u1", "(5,)", &[0, 10, 0, 0, 0]);
-        assert_says(
-            labels(high),
-            "labels.npy, array \"labels\", row 2: label 10 where the number of",
-        );
+        assert_says(labels(high), "labels.npy, row 2: label 10 is none of the 10 classes");
+        let magic = "labels.npy, array \"labels\", byte offset 0: it does not start";
+        assert_says(labels(zip.to_vec()), magic);
         let none = Scratch::new().with("labels.npy", encode("|u1", "(5,)", &[0; 5]));
         assert_says(CifarC::open(&none, &DIGITS), "holds no corruption .npy file");
     }

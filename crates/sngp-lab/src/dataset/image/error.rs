@@ -48,6 +48,10 @@ pub enum ImageError {
     #[error("{path}, byte offset {offset}: label {label} is none of the {classes} classes")]
     LabelOutOfRange { path: PathBuf, offset: u64, label: i64, classes: usize },
 
+    /// The same in an array of labels.
+    #[error("{path}, row {row}: label {label} is none of the {classes} classes")]
+    LabelRow { path: PathBuf, row: usize, label: i64, classes: usize },
+
     /// Images and labels that do not belong together.
     #[error(
         "{image_path} holds {images} images but {label_path} {labels} labels; \

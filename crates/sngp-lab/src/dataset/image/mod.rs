@@ -3,7 +3,7 @@
 //!
 //! All give the same [`Images`]: bytes in `[n, channels, height, width]` order, a label an image,
 //! and the names of the classes. Nothing is normalized, shuffled or dropped. What cannot be read
-//! in full is refused with an [`ImageError`] that names the file and the byte.
+//! in full is refused with an [`ImageError`] that names the file and the byte or row.
 //!
 //! ```no_run
 //! use sngp_lab::dataset::image::{Split, read_cifar10};
