@@ -61,6 +61,10 @@ fn split(all: &Images, experiment: &VisionExperiment) -> Result<(Images, Images)
 /// Images, and so many of them also corrupted.
 fn with_corrupted(clean: &Images, count: usize) -> Result<Images> {
     let mut all = clean.clone();
+    // Not all images can be corrupted, so it is not tried without need.
+    if count == 0 {
+        return Ok(all);
+    }
     let some = clean.select(&(0..count).collect::<Vec<_>>());
     for corrupted in corrupted_for_validation(&some)? {
         all.pixels.extend(corrupted.pixels);
@@ -74,4 +78,37 @@ pub(super) fn labelled(inputs: ImageInputs) -> Result<Labelled<Tensor<4>>> {
     let Images { labels, names, .. } = inputs.images();
     let targets = Targets::Classes { labels: labels.clone(), classes: names.len() };
     Labelled::new(inputs, targets)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn images(channels: usize) -> Images {
+        Images {
+            pixels: (0..3 * channels * 32 * 32).map(|i| (i % 251) as u8).collect(),
+            channels,
+            height: 32,
+            width: 32,
+            labels: vec![0, 1, 0],
+            names: vec!["a".into(), "b".into()],
+        }
+    }
+
+    #[test]
+    fn some_held_out_images_also_come_corrupted() {
+        let clean = images(3);
+        let all = with_corrupted(&clean, 2).unwrap();
+        assert_eq!(all.len(), 3 + 2 * 4 * 5, "four ways, five severities");
+        assert_eq!(all.labels[3..7], [0, 1, 0, 1]);
+        assert_eq!(all.image(1), clean.image(1));
+        assert!((3..all.len()).all(|row| all.image(row) != clean.image((row - 3) % 2)));
+        assert_eq!(with_corrupted(&clean, 0).unwrap(), clean);
+    }
+
+    #[test]
+    fn grey_images_are_held_out_as_they_are() {
+        assert_eq!(with_corrupted(&images(1), 0).unwrap(), images(1));
+        assert!(with_corrupted(&images(1), 1).is_err());
+    }
 }
