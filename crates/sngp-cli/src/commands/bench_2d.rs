@@ -107,10 +107,10 @@ fn document(tables: &str) -> String {
         "# Two moons and two ovals\n\n\
          Mean and standard error over seeds. `test`: fresh points of the training distribution; \
          `ood`: the unseen cluster against them, by the model's score: the variance where there \
-         is one and the experiment asks for no other; `grid`: rank correlation of that score with the exact GP's \
-         variance (length scale 0.2, where it is below 0.98) and with the distance to the nearest \
-         training point, and the mean absolute difference between the surface shown below and the \
-         exact GP's.\n\n\
+         is one and the experiment asks for no other; `grid`: rank correlation of that score with \
+         the exact GP's variance (length scale 0.2, where it is below 0.98) and with the distance \
+         to the nearest training point, and the mean absolute difference between the surface \
+         shown below and the exact GP's.\n\n\
          ![Uncertainty by variance, or by margin where there is none](2d-surfaces.png)\n\n\
          ![Uncertainty by margin](2d-margins.png)\n\n{tables}"
     )

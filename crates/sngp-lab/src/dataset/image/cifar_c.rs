@@ -56,8 +56,10 @@ impl CifarC {
         }
         let class = |(index, &label): (usize, &i64)| {
             let class = usize::try_from(label).ok().filter(|&class| class < names.len());
-            let (path, row, classes) = (path.clone(), index + 1, names.len());
-            class.ok_or(ImageError::LabelRow { path, row, label, classes })
+            class.ok_or_else(|| {
+                let (path, row, classes) = (path.clone(), index + 1, names.len());
+                ImageError::LabelRow { path, row, label, classes }
+            })
         };
         let labels = labels.iter().enumerate().map(class).collect::<Result<_>>()?;
         let mut corruptions = Vec::new();
