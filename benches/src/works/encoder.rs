@@ -32,6 +32,8 @@ struct Averaged {
     encoder: TransformerEncoder,
 }
 
+impl sngp::spectral::SpectralLayers for Averaged {}
+
 impl Backbone for Averaged {
     const NAME: &'static str = "averaged_encoder";
     type Config = TransformerConfig;

@@ -1,13 +1,16 @@
 //! What every command works with.
 
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, bail};
 use burn::tensor::Device;
 use sngp::train::Interrupter;
 
 use crate::args::Common;
 use crate::progress::Progress;
 
-/// Device, threads, output habits and the handle that Ctrl-C pulls.
+/// More threads than this are a slip of the hand, and take their time to start.
+const MOST_THREADS: usize = 1024;
+
+/// Device, threads, output habits and the handle that signals pull.
 pub struct Context {
     pub device: Device,
     pub threads: usize,
@@ -17,25 +20,19 @@ pub struct Context {
 }
 
 impl Context {
-    /// Sets up threads and the Ctrl-C handler.
+    /// Sets up threads and signals.
     pub fn new(common: &Common) -> Result<Self> {
         if let Some(threads) = common.threads {
+            if threads > MOST_THREADS {
+                bail!("--threads {threads}: more than {MOST_THREADS} make nothing faster");
+            }
             rayon::ThreadPoolBuilder::new()
                 .num_threads(threads)
                 .build_global()
                 .context("the threads cannot be started")?;
         }
         let interrupter = Interrupter::new();
-        let handle = interrupter.clone();
-        ctrlc::set_handler(move || {
-            // A second Ctrl-C does not wait for the step that is being computed.
-            if handle.should_stop() {
-                std::process::exit(i32::from(crate::INTERRUPTED));
-            }
-            eprintln!("stopping after this step; once more to stop at once");
-            handle.stop(Some("interrupted"));
-        })
-        .context("the Ctrl-C handler cannot be installed")?;
+        crate::signals::watch(&interrupter).context("signals cannot be watched")?;
         Ok(Self {
             device: crate::device::parse(&common.device)?,
             threads: rayon::current_num_threads(),

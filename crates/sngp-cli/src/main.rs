@@ -6,6 +6,8 @@ mod context;
 mod device;
 mod output;
 mod progress;
+mod schema;
+mod signals;
 
 use std::process::ExitCode;
 
@@ -17,9 +19,9 @@ use sngp_kernels::allocator::{MiMalloc, keep_pages};
 #[global_allocator]
 static ALLOCATOR: MiMalloc = MiMalloc;
 
-/// What the shell sees: 0 done, 1 failed, 2 wrong arguments (clap's own), 130 interrupted.
+/// What the shell sees: 0 done, 1 failed, 2 wrong arguments (clap's own), 130 interrupted, 143
+/// asked to end.
 const FAILED: u8 = 1;
-const INTERRUPTED: u8 = 130;
 
 fn main() -> ExitCode {
     keep_pages();
@@ -29,12 +31,19 @@ fn main() -> ExitCode {
         .and_then(|context| rayon::scope(|_| run(args.command, &context)));
     match result {
         Ok(()) => ExitCode::SUCCESS,
+        // Whoever read our output has enough of it.
+        Err(error) if output::is_closed_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("error: {error:#}");
             let interrupted = error
                 .downcast_ref::<sngp::Error>()
                 .is_some_and(|error| matches!(error, sngp::Error::Interrupted { .. }));
-            ExitCode::from(if interrupted { INTERRUPTED } else { FAILED })
+            if interrupted {
+                // The thread that got the signal knows which one it was, and ends the process.
+                std::thread::sleep(std::time::Duration::from_secs(2));
+                return ExitCode::from(signals::INTERRUPTED as u8);
+            }
+            ExitCode::from(FAILED)
         }
     }
 }
@@ -62,5 +71,7 @@ fn run(command: args::Command, context: &context::Context) -> anyhow::Result<()>
         args::Command::Merge(merge) => commands::shards::merge(&merge, context),
         args::Command::Predict(predict) => commands::predict::run(&predict, context),
         args::Command::Inspect(inspect) => commands::inspect::run(&inspect, context),
+        args::Command::Completions { shell } => commands::shell::completions(shell),
+        args::Command::Man { out } => commands::shell::man_pages(&out),
     }
 }

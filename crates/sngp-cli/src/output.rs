@@ -1,11 +1,58 @@
-//! Folders and files that results go to.
+//! Folders, files and the stream that results go to.
 
 use std::fs;
+use std::io::{self, Write};
 use std::path::Path;
 
 use anyhow::Result;
 use sngp::Error;
 use sngp_lab::report::Report;
+
+/// The version of the objects that `--json` prints.
+pub const SCHEMA: u32 = 1;
+
+/// Prints a line of the result. A reader that has gone, or a full disk, is an error and no panic.
+macro_rules! outln {
+    ($($part:tt)*) => { $crate::output::print(&format!("{}\n", format_args!($($part)*)))? };
+}
+pub(crate) use outln;
+
+/// Prints text to standard output.
+pub fn print(text: &str) -> Result<()> {
+    let mut out = io::stdout().lock();
+    out.write_all(text.as_bytes())?;
+    Ok(out.flush()?)
+}
+
+/// Prints one object, with the version of its shape.
+pub fn json(mut value: serde_json::Value) -> Result<()> {
+    if let Some(object) = value.as_object_mut() {
+        object.insert("schema".to_string(), SCHEMA.into());
+    }
+    print(&format!("{}\n", serde_json::to_string_pretty(&value)?))
+}
+
+/// Says what was done where it is done already: nobody is served by calling that a failure.
+pub fn done(result: Result<()>) -> Result<()> {
+    if let Err(error) = result
+        && !is_closed_pipe(&error)
+    {
+        eprintln!("the work is done, but it could not be reported: {error:#}");
+    }
+    Ok(())
+}
+
+/// Whether a reader of our output has gone, as `head` does when it has enough.
+pub fn is_closed_pipe(error: &anyhow::Error) -> bool {
+    error.chain().any(|cause| {
+        let own = cause.downcast_ref::<io::Error>().map(io::Error::kind);
+        let records = match cause.downcast_ref::<sngp_records::RecordsError>() {
+            Some(sngp_records::RecordsError::Write { cause, .. }) => Some(cause.kind()),
+            _ => None,
+        };
+        own.or(records) == Some(io::ErrorKind::BrokenPipe)
+    })
+}
 
 /// The command line as it was typed.
 pub fn command_line() -> String {
@@ -57,4 +104,28 @@ pub fn shared_folder(folder: &Path, marker: &str, names: &[&str]) -> Result<()> 
 fn is_report(path: &Path) -> bool {
     let text = fs::read_to_string(path).ok();
     text.is_some_and(|text| serde_json::from_str::<Report>(&text).is_ok())
+}
+
+/// Before hours of work, not after: a model's folder has to be free or a model's, replaced only
+/// where that was asked for, and writable.
+pub fn claim_model_folder(out: &Path, force: bool) -> Result<()> {
+    let occupied = out.is_dir() && fs::read_dir(out).is_ok_and(|mut dir| dir.next().is_some());
+    let model = out.join("manifest.json").is_file();
+    if (out.exists() && !out.is_dir()) || (occupied && !model) {
+        return Err(Error::NotOurs(out.to_path_buf()).into());
+    }
+    if occupied && !force {
+        anyhow::bail!("{} is a model already; --force replaces it", out.display());
+    }
+    if occupied {
+        sngp::model::check_replaceable(out)?;
+    }
+    let parent = out.parent().filter(|parent| !parent.as_os_str().is_empty());
+    let parent = parent.unwrap_or(Path::new("."));
+    fs::create_dir_all(parent).map_err(Error::io(parent))?;
+    // A file that is gone again at once: the folder can be written to.
+    sngp_records::files::WholeFile::create(parent.join(".sngp-writable"))
+        .map(drop)
+        .map_err(Error::io(parent))?;
+    Ok(())
 }

@@ -64,7 +64,8 @@ fn the_demo_trains_draws_and_leaves_models_that_can_be_inspected() {
     };
     let predicted = text(&run(&mut predict(&points), 0).stdout);
     let lines: Vec<&str> = predicted.lines().collect();
-    assert_eq!((lines[0], lines.len()), ("label,probability,uncertainty", 3), "{predicted}");
+    let header = "x,y,predicted,probability,uncertainty,decision,reason";
+    assert_eq!((lines[0], lines.len()), (header, 3), "{predicted}");
     let json = text(&run(predict(&points).arg("--json"), 0).stdout);
     let uncertainty = |line: &str| {
         let row: serde_json::Value = serde_json::from_str(line).unwrap();
@@ -73,14 +74,19 @@ fn the_demo_trains_draws_and_leaves_models_that_can_be_inspected() {
     let uncertainty: Vec<f64> = json.lines().map(uncertainty).collect();
     assert!(uncertainty[1] > uncertainty[0], "far from its data it is less certain: {json}");
     for (rows, message) in [
-        ("0.5,word\n", "row 1: `0.5,word`"),
-        ("1.0\n", "expected 2, found 1"),
-        ("1,inf\n", "row 1"),
+        ("0.5,word\n", "column `x2`: `word` is not a finite number"),
+        ("1.0\n", "1 fields where there should be 2"),
+        ("1,inf\n", "column `x2`: `inf` is not a finite number"),
     ] {
         fs::write(&points, rows).unwrap();
-        let failed = text(&run(&mut predict(&points), 1).stderr);
-        assert!(failed.contains(message), "{failed}");
+        let answered = text(&run(&mut predict(&points), 0).stdout);
+        assert!(answered.contains(message) && answered.contains("abstain"), "{answered}");
+        let failed = text(&run(predict(&points).arg("--strict"), 1).stderr);
+        assert!(failed.contains("row 1") && failed.contains(message), "{failed}");
     }
+    // The rows of a pipe need no header, and a sentence says what is not a model for text.
+    let error = text(&run(sngp().arg("predict").arg(&model).args(["--text", "hello"]), 1).stderr);
+    assert!(error.contains("takes 2 columns of numbers"), "{error}");
     assert!(text(&run(&mut predict(Path::new("none.csv")), 1).stderr).contains("none.csv"));
 
     fs::write(model.join("config.json"), "{}").unwrap();

@@ -187,10 +187,10 @@ fn an_encoder_that_is_not_trained_gives_a_model_that_takes_text() {
     };
     let csv = predicted(&["--text", "a cat, on the mat", "--text", "", "--text", "🐈"]);
     let lines: Vec<&str> = csv.lines().collect();
-    assert_eq!(lines[0], "label,probability,uncertainty,decision");
+    assert_eq!(lines[0], "text,predicted,probability,uncertainty,decision,reason");
     assert_eq!(lines.len(), 4, "{csv}");
-    let ends = |line: &&str| line.ends_with(",accept") || line.ends_with(",abstain");
-    assert!(lines[1..].iter().all(ends), "{csv}");
+    assert!(lines[2].ends_with(",abstain,empty_input"), "{csv}");
+    assert!(lines[3].ends_with(",abstain,empty_input"), "{csv}");
     let long = "cat ".repeat(2500);
     let json: Value = serde_json::from_str(&predicted(&["--json", "--text", &long])).unwrap();
     assert!(json["probability"].as_f64().unwrap() <= 1.0 && json["decision"].is_string());
@@ -200,7 +200,7 @@ fn an_encoder_that_is_not_trained_gives_a_model_that_takes_text() {
     let lines = predicted(&["--data", data.to_str().unwrap()]);
     assert_eq!(lines.lines().count(), 4, "one answer a line, an empty one too: {lines}");
     let inspected = text(&run(sngp().arg("inspect").arg(&model), 0).stdout);
-    for word in ["bert", "pooler.dense", "abstains"] {
+    for word in ["bert", "pooler.dense", "decision"] {
         assert!(inspected.contains(word), "{word}: {inspected}");
     }
 }
@@ -219,8 +219,10 @@ fn what_is_wrong_is_named() {
     run(&mut bench.command("deterministic"), 0);
     let model = bench.path("runs/tiny/deterministic-0");
     let output = predict_bytes(&model, b"fine\nnot \xff fine\n");
-    assert_eq!(output.status.code(), Some(1));
-    assert!(text(&output.stderr).contains("line 2: not valid UTF-8"), "{}", text(&output.stderr));
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let answers = text(&output.stdout);
+    assert!(answers.contains("abstain,invalid_input: line 2"), "{answers}");
+    assert!(text(&output.stderr).contains("1 of 2 rows could not be used"));
 
     let table = "kind = 'tables'\ntrain = 'train.csv'\nvalidation = 'train.csv'\n\
                  test = 'test.csv'\nout_of_scope = 'strange.txt'\ntext = 'text'\nlabel = 'intent'";

@@ -31,14 +31,14 @@ fn texts_need_no_download() {
     ]);
     let csv = text(&run(&mut command, 0).stdout);
     assert_eq!(column(&csv, "predicted")[0], "balance");
-    let uncertainty = numbers(&csv, "uncertainty");
-    assert!(uncertainty[1] > uncertainty[0], "{csv}");
+    assert_eq!(column(&csv, "reason"), ["", "unknown_words"], "{csv}");
+    assert_eq!(column(&csv, "decision"), ["accept", "abstain"], "{csv}");
 
     let encoder =
         Path::new(env!("CARGO_MANIFEST_DIR")).join("../sngp/tests/golden/encoders/tiny-bert");
     for (more, fit) in [("", "frozen encoder"), ("--fine-tune --epochs 1", "encoder and output")] {
         let line = format!(
-            "train --data intents.csv --label intent --features 32 --out deep {more} --encoder {}",
+            "train --data intents.csv --label intent --features 32 --out deep --force {more} --encoder {}",
             encoder.display()
         );
         let said = desk.run(&line);
@@ -46,7 +46,8 @@ fn texts_need_no_download() {
         let csv = desk.run("predict deep --data intents.csv");
         assert_eq!(column(&csv, "predicted").len(), 80);
         desk.run("evaluate deep --data intents.csv --out deep-report --quiet");
-        desk.run("update deep --data intents.csv --out deeper");
+        let said = desk.run("update deep --data intents.csv --out deeper --force");
+        assert!(said.contains("it answers nothing: the model has changed"), "{said}");
     }
 }
 
@@ -74,7 +75,9 @@ fn vectors_come_as_arrays_and_lists() {
     let csv = desk.run("predict lists --data x.jsonl --format jsonl");
     assert!(csv.contains("\"predicted\":\"up\""), "{csv}");
     for method in Method::all() {
-        let line = format!("train --data x.npy --label y.txt --method {method} --epochs 2 --out m");
+        let line = format!(
+            "train --data x.npy --label y.txt --method {method} --epochs 2 --out m --force"
+        );
         desk.run(&line);
         let csv = desk.run("predict m --data x.npy");
         assert_eq!(numbers(&csv, "probability").len(), 60, "{method}");
@@ -83,8 +86,12 @@ fn vectors_come_as_arrays_and_lists() {
         }
     }
     desk.write("nan.npy", npy(&[vec![1.0, f32::NAN, 0.0, 0.0]]));
-    let error = desk.fails("predict model --data nan.npy");
-    assert!(error.contains("nan.npy") && error.contains("row 1"), "{error}");
+    let csv = desk.run("predict model --data nan.npy");
+    assert!(column(&csv, "reason")[0].contains("NaN is not a finite number"), "{csv}");
+    let error = desk.fails("predict model --data nan.npy --strict");
+    assert!(error.contains("row 1: invalid_input"), "{error}");
+    let error = desk.fails("train --data nan.npy --label y.txt --out refused");
+    assert!(error.contains("nan.npy"), "{error}");
     desk.write("wide.npy", npy(&[vec![1.0; 7]]));
     assert!(desk.fails("predict model --data wide.npy").contains("expected 4"));
     desk.write("cut.npy", &npy(&rows)[..200]);
@@ -105,7 +112,8 @@ fn numbers_have_intervals() {
     let (low, high) = (numbers(&csv, "low"), numbers(&csv, "high"));
     let truth = numbers(&csv, "y");
     let inside = (0..400).filter(|&i| (low[i]..=high[i]).contains(&truth[i])).count();
-    assert!((320..=400).contains(&inside), "{inside}");
+    // 90 % are promised, and most of these rows were learned from.
+    assert!((340..=396).contains(&inside), "{inside}");
     desk.write("far.csv", "x\n1\n500\n");
     let csv = desk.run("predict model --data far.csv");
     assert_eq!(column(&csv, "decision"), ["accept", "abstain"], "{csv}");

@@ -10,7 +10,7 @@ use sngp::model::ModelConfig;
 use crate::bench::TuningConfig;
 
 /// The two-dimensional benchmark's file, built into the binary so that it runs from anywhere.
-pub const PLANE: &str = include_str!("../../../experiments/2d.toml");
+pub const PLANE: &str = include_str!("../experiments/2d.toml");
 
 /// An experiment on the plane: what every method shares.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use sngp::Pass;
 use sngp::prelude::*;
 use sngp::score::MaxProbability;
-use sngp::spectral::SpectralLayer;
+use sngp::spectral::{SpectralLayer, SpectralLayers};
 
 /// The module, as you would write it for Burn alone.
 #[derive(Module, Debug)]
@@ -25,6 +25,13 @@ struct TwoLayers {
 struct TwoLayersConfig {
     inputs: usize,
     width: usize,
+}
+
+/// The residual layer is the one to bound.
+impl SpectralLayers for TwoLayers {
+    fn spectral_layers(&mut self) -> Vec<SpectralLayer<'_>> {
+        vec![SpectralLayer::dense("second", &mut self.second)]
+    }
 }
 
 impl Backbone for TwoLayers {
@@ -45,11 +52,6 @@ impl Backbone for TwoLayers {
     fn width(config: &TwoLayersConfig) -> usize {
         config.width
     }
-
-    /// The residual layer is the one to bound.
-    fn spectral_layers(&mut self) -> Vec<SpectralLayer<'_>> {
-        vec![SpectralLayer::dense("second", &mut self.second)]
-    }
 }
 
 fn main() -> sngp::Result<()> {
@@ -59,14 +61,14 @@ fn main() -> sngp::Result<()> {
     });
     let labels = (0..200).map(|i| i % 2).collect();
     let data = Labelled::new(Table::new(inputs.view())?, Targets::classes(labels, 2)?)?;
-    let stranger = Table::new(ndarray::array![[20.0, -20.0]].view())?;
+    let far_away = Table::new(ndarray::array![[20.0, -20.0]].view())?;
     for method in Method::all() {
         let mut config = ModelConfig::new(method.clone());
         config.training.epochs = 20;
         let estimator =
             Estimator::<TwoLayers>::new(config, TwoLayersConfig { inputs: 2, width: 32 });
         let model = estimator.fit(&data, FitOptions::new(&Device::flex()))?;
-        let prediction = model.predict(&stranger)?;
+        let prediction = model.predict(&far_away)?;
         let own = model.config().score();
         let (own_value, max) =
             (own.evaluate(&prediction)?, MaxProbability {}.evaluate(&prediction)?);

@@ -95,6 +95,10 @@ pub enum Error {
     #[error("training failed: {0}")]
     Training(String),
 
+    /// A file that could not be read or written.
+    #[error(transparent)]
+    Records(#[from] sngp_records::RecordsError),
+
     /// The operating system refused.
     #[error("{path}: {cause}")]
     Io {

@@ -1,7 +1,6 @@
 //! Files that are whole or not there.
 
 use std::fs;
-use std::io::Write;
 use std::path::Path;
 
 use serde::Serialize;
@@ -19,22 +18,12 @@ use crate::{Error, Result};
 /// # Ok::<(), sngp::Error>(())
 /// ```
 pub fn write_whole(path: &Path, bytes: &[u8]) -> Result<()> {
-    let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let mut file = temporary().tempfile_in(folder).map_err(Error::io(path))?;
-    file.write_all(bytes).and_then(|()| file.as_file().sync_all()).map_err(Error::io(path))?;
-    file.persist(path).map_err(|error| Error::Io { path: path.into(), cause: error.error })?;
-    Ok(())
+    sngp_records::files::write_whole(path, bytes).map_err(Error::io(path))
 }
 
-/// Temporary files that get the permissions any new file would, not a private file's.
-fn temporary() -> tempfile::Builder<'static, 'static> {
-    let mut builder = tempfile::Builder::new();
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt;
-        builder.permissions(fs::Permissions::from_mode(0o666));
-    }
-    builder
+/// Puts back a folder that was being replaced when the machine stopped. Readers call it first.
+pub fn recover(folder: &Path) -> Result<()> {
+    sngp_records::files::recover(folder).map_err(Error::io(folder))
 }
 
 /// Writes a value as indented JSON.
@@ -53,20 +42,4 @@ pub fn to_json(value: &impl Serialize) -> Result<Vec<u8>> {
 pub(crate) fn read_json<T: DeserializeOwned>(path: &Path) -> Result<T> {
     let text = fs::read(path).map_err(Error::io(path))?;
     serde_json::from_slice(&text).map_err(|error| Error::corrupt(path, error.to_string()))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_failed_write_names_the_path_and_cleans_up() {
-        let folder = tempfile::tempdir().unwrap();
-        // The target is a folder that is not empty, so the rename has to fail.
-        let target = folder.path().join("taken");
-        fs::create_dir_all(target.join("inside")).unwrap();
-        let message = write_whole(&target, b"x").unwrap_err().to_string();
-        assert!(message.contains("taken"), "{message}");
-        assert_eq!(fs::read_dir(&folder).unwrap().count(), 1, "only the folder itself is left");
-    }
 }

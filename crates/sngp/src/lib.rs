@@ -61,6 +61,7 @@ mod linalg;
 pub mod method;
 pub mod metrics;
 pub mod model;
+mod module_path;
 mod network;
 pub mod nn;
 mod pass;

@@ -62,13 +62,9 @@ impl<B: Backbone> NetworkPlan<'_, B> {
             network.visit(&mut ReadAll);
             network
         };
-        let (spectral, backbone) = match &self.spectral {
-            Some(config) => {
-                let (state, backbone) = SpectralNormalization::start(config, backbone, self.seed)?;
-                (Some(state), backbone)
-            }
-            None => (None, backbone),
-        };
+        let mut backbone = backbone;
+        let start = |config| SpectralNormalization::start(config, &mut backbone, self.seed);
+        let spectral = self.spectral.as_ref().map(start).transpose()?;
         Ok(Network { backbone, head, spectral, log_noise })
     }
 
@@ -103,7 +99,7 @@ impl<B: Backbone> Network<B> {
     /// and weights, and those of the feature map.
     pub fn feature_map_hash(&self, config: &B::Config) -> FeatureMapHash {
         let mut hasher = Hasher(Sha256::new());
-        hasher.0.update(B::NAME);
+        hasher.0.update(B::name(config));
         hasher.0.update(serde_json::to_vec(config).unwrap_or_default());
         self.backbone.visit(&mut hasher);
         if let Head::GaussianProcess(gp) = &self.head {

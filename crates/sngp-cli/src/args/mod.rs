@@ -2,14 +2,15 @@
 
 mod own;
 
-pub use own::{
-    Calibrate, Evaluate, KindName, Merge, PrecisionArgs, Tables, TaskName, Train, Update,
-};
+pub use own::{Calibrate, Evaluate, KindName, Merge, PrecisionArgs, TaskName, Train, Update};
 
 use std::path::PathBuf;
 
 use clap::{Args as ClapArgs, Parser, Subcommand};
+use clap_complete::Shell;
 use sngp::method::Method;
+use sngp_pipeline::Reason;
+use sngp_records::Format;
 
 /// Deep classifiers that know what they don't know.
 ///
@@ -30,7 +31,7 @@ use sngp::method::Method;
         echo 0.5,0.2 | sngp predict demo/sngp   label, probability and uncertainty\n  \
         sngp inspect demo/sngp                  what a model says about itself\n  \
         sngp list                               methods, backbones, data sets, metrics, scores\n\n\
-        Exit codes: 0 done, 1 failed, 2 wrong arguments, 130 interrupted."
+        Exit codes: 0 done, 1 failed, 2 wrong arguments, 130 interrupted, 143 asked to end."
 )]
 pub struct Args {
     #[command(flatten)]
@@ -85,6 +86,17 @@ pub enum Command {
     Merge(Merge),
     /// Explain a saved model: configuration, spectral norms, health of its posterior
     Inspect(Inspect),
+    /// Print a completion script: sngp completions bash > /etc/bash_completion.d/sngp
+    Completions {
+        /// The shell
+        shell: Shell,
+    },
+    /// Write the manual pages into a folder
+    Man {
+        /// The folder
+        #[arg(default_value = "man", value_name = "FOLDER")]
+        out: PathBuf,
+    },
 }
 
 #[derive(Debug, ClapArgs)]
@@ -137,7 +149,7 @@ pub struct Plane {
     #[arg(long, value_name = "FILE")]
     pub config: Option<PathBuf>,
     /// Folder for the tables and figures
-    #[arg(long, default_value = "docs/results", value_name = "FOLDER")]
+    #[arg(long, default_value = "results", value_name = "FOLDER")]
     pub out: PathBuf,
     /// Folder for checkpoints, to go on after an interruption
     #[arg(long, value_name = "FOLDER")]
@@ -196,7 +208,7 @@ pub struct Trainings {
     #[command(flatten)]
     pub seeds: Seeds,
     /// Folder for the tables
-    #[arg(long, default_value = "docs/results", value_name = "FOLDER")]
+    #[arg(long, default_value = "results", value_name = "FOLDER")]
     pub out: PathBuf,
     /// Folder for trained networks and checkpoints
     #[arg(long, default_value = "runs", value_name = "FOLDER")]
@@ -248,26 +260,47 @@ pub struct Tune {
 }
 
 #[derive(Debug, ClapArgs)]
-#[command(after_help = "Examples:\n  \
-    echo 0.5,0.2 | sngp predict demo/sngp\n  \
-    sngp predict demo/sngp --data points.csv > predictions.csv\n  \
-    sngp predict intents-model --data new.csv --out answers.parquet\n  \
-    cat new.jsonl | sngp predict intents-model --data - --format jsonl\n  \
-    sngp predict runs/clinc-minilm/sngp-0 --text 'what is my balance' --text 'who won in 1998'\n  \
-    sngp predict runs/clinc-minilm/sngp-0 --data sentences.txt --json")]
+#[command(after_help = predict_help())]
 pub struct Predict {
     /// A model folder
     pub model: PathBuf,
     /// A sentence, for models that take text; may be given several times
     #[arg(long, value_name = "SENTENCE", conflicts_with = "data")]
     pub text: Vec<String>,
-    /// Rows: a table with the columns of the training (.csv .tsv .jsonl .parquet .npy .npz
-    /// .safetensors). For models of a benchmark, comma-separated numbers, or one sentence a line.
-    /// `-` reads standard input
+    /// Rows with the columns of the training (.csv .tsv .jsonl .parquet .npy .npz .safetensors), a
+    /// folder of images, or sentences one a line (.txt). `-` reads standard input
     #[arg(long, default_value = "-", value_name = "FILE")]
     pub data: PathBuf,
-    #[command(flatten)]
-    pub tables: Tables,
+    /// File for the answers, by its ending .csv, .jsonl or .parquet [default: standard output]
+    #[arg(long, value_name = "FILE")]
+    pub out: Option<PathBuf>,
+    /// Format of standard input and output: csv, tsv, jsonl, parquet
+    #[arg(long, value_name = "NAME")]
+    pub format: Option<Format>,
+    /// Stop at the first row that cannot be used, instead of saying so in its place
+    #[arg(long)]
+    pub strict: bool,
+    /// Add the probabilities of all classes, a column each
+    #[arg(long)]
+    pub probabilities: bool,
+    /// Add the N most probable classes with their probabilities
+    #[arg(long, value_name = "N", value_parser = at_least_one)]
+    pub top_k: Option<usize>,
+}
+
+fn predict_help() -> String {
+    let reasons = Reason::ALL.map(|(code, meaning)| format!("  {code:16} {meaning}")).join("\n");
+    format!(
+        "Every row comes back with its own columns and these: predicted, probability (or low and \
+         high of a number's interval), uncertainty, decision (accept or abstain), reason.\n\n\
+         Reasons to abstain:\n{reasons}\n\nExamples:\n  \
+         echo 0.5,0.2 | sngp predict demo/sngp\n  \
+         sngp predict demo/sngp --data points.csv > predictions.csv\n  \
+         sngp predict intents-model --data new.csv --out answers.parquet\n  \
+         cat new.jsonl | sngp predict intents-model --format jsonl\n  \
+         sngp predict runs/clinc-minilm/sngp-0 --text 'what is my balance' --text 'who won in 1998'\n  \
+         sngp predict runs/clinc-minilm/sngp-0 --data sentences.txt --json"
+    )
 }
 
 #[derive(Debug, ClapArgs)]

@@ -5,7 +5,6 @@ use std::path::PathBuf;
 use clap::{Args as ClapArgs, ValueEnum};
 use sngp::method::Method;
 use sngp::score::Score;
-use sngp_lab::records::Format;
 
 use super::{at_least_one, method};
 
@@ -42,7 +41,7 @@ pub enum TaskName {
     Tables: .csv .tsv .jsonl .parquet, also .gz. Vectors: .npy .npz .safetensors (FILE:VECTORS:\n\
     LABELS names the arrays), or a Parquet column of lists. Without --validation a share of the\n\
     rows is held out; on those the probabilities are calibrated and a threshold is chosen that\n\
-    turns away at most 5 % of examples like them (`sngp calibrate` changes it).")]
+    rejects at most 5 % of examples like them (`sngp calibrate` changes it).")]
 pub struct Train {
     /// The examples: a file, FILE:VECTORS:LABELS, or a folder of images
     #[arg(long, value_name = "FILE")]
@@ -53,6 +52,9 @@ pub struct Train {
     /// Folder for the model [default: the data's name with `-model`]
     #[arg(long, value_name = "FOLDER")]
     pub out: Option<PathBuf>,
+    /// Replace a model that is there
+    #[arg(long)]
+    pub force: bool,
     /// Held-out examples to calibrate on, instead of a share of the data
     #[arg(long, value_name = "FILE")]
     pub validation: Option<String>,
@@ -66,7 +68,7 @@ pub struct Train {
     #[arg(long, value_name = "COLUMN", conflicts_with = "text")]
     pub vectors: Option<String>,
     /// Folder of a pretrained text encoder (config.json, model.safetensors, tokenizer.json);
-    /// without one, words and pieces of words are hashed
+    /// without one, word and letter n-grams are hashed
     #[arg(long, value_name = "FOLDER")]
     pub encoder: Option<PathBuf>,
     /// Train the encoder too
@@ -112,6 +114,7 @@ pub struct Train {
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "Examples:\n  \
     sngp evaluate intents-model --data test.csv --ood chatter.csv\n  \
+    sngp evaluate intents-model --data test.csv --ood near=near.csv --ood far=chatter.csv\n  \
     sngp evaluate vectors-model --data v.npz:test_x:test_y --ood v.npz:oos_x \\\n      \
     --reference v.npz:train_x:train_y        # compare with nearest neighbour and Mahalanobis")]
 pub struct Evaluate {
@@ -120,9 +123,10 @@ pub struct Evaluate {
     /// Labelled examples like those of the training
     #[arg(long, value_name = "FILE")]
     pub data: String,
-    /// Examples of no class, which should be turned away
-    #[arg(long, value_name = "FILE")]
-    pub ood: Option<String>,
+    /// Out-of-distribution (OOD) examples, which should be rejected; may be given several times,
+    /// each set is called by its file unless NAME is given
+    #[arg(long, value_name = "[NAME=]FILE")]
+    pub ood: Vec<String>,
     /// Labelled examples under other conditions
     #[arg(long, value_name = "FILE")]
     pub shift: Option<String>,
@@ -133,6 +137,10 @@ pub struct Evaluate {
     /// The column of labels, where it is not called as in the training
     #[arg(long, value_name = "COLUMN")]
     pub label: Option<String>,
+    /// Stop at rows that cannot be used and at labels that are no class of the model, instead of
+    /// leaving them out with a warning
+    #[arg(long)]
+    pub strict: bool,
     /// Folder for report.html, the plots and the figures as JSON
     /// [default: the model's name with `-report`]
     #[arg(long, value_name = "FOLDER")]
@@ -159,9 +167,12 @@ pub struct Calibrate {
     /// The confidence that --max-error holds
     #[arg(long, value_name = "SHARE", default_value_t = 0.95)]
     pub confidence: f64,
-    /// The largest share of examples like these that is turned away
+    /// The largest share of examples like these that is rejected
     #[arg(long, value_name = "SHARE")]
     pub max_abstain: Option<f64>,
+    /// The largest uncertainty that is accepted, e.g. one found with the report's slider
+    #[arg(long, value_name = "VALUE", conflicts_with_all = ["max_error", "max_abstain"])]
+    pub threshold: Option<f64>,
     /// Choose the mean-field factor by the likelihood of these examples
     #[arg(long)]
     pub tune_factor: bool,
@@ -194,6 +205,9 @@ pub struct Update {
     /// Folder for the changed model [default: in place]
     #[arg(long, value_name = "FOLDER")]
     pub out: Option<PathBuf>,
+    /// Replace another model that is there
+    #[arg(long)]
+    pub force: bool,
 }
 
 #[derive(Debug, ClapArgs)]
@@ -222,20 +236,9 @@ pub struct Merge {
     /// Folder for the model with the merged posterior
     #[arg(long, value_name = "FOLDER")]
     pub out: PathBuf,
-}
-
-/// Arguments of `predict` for tables in and out.
-#[derive(Debug, ClapArgs)]
-pub struct Tables {
-    /// File for the predictions, by its ending .csv, .jsonl or .parquet [default: standard output]
-    #[arg(long, value_name = "FILE")]
-    pub out: Option<PathBuf>,
-    /// Format of standard input or output: csv, tsv, jsonl, parquet
-    #[arg(long, value_name = "NAME")]
-    pub format: Option<Format>,
-    /// Stop at the first row that cannot be predicted, instead of saying so in its place
+    /// Replace a model that is there
     #[arg(long)]
-    pub strict: bool,
+    pub force: bool,
 }
 
 fn score(name: &str) -> Result<Score, String> {

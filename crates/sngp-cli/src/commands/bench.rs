@@ -11,7 +11,7 @@ use sngp_lab::report::Report;
 
 use crate::args::Trainings;
 use crate::context::Context;
-use crate::output;
+use crate::output::{self, outln};
 
 /// The text of a built-in experiment by name, or of a file; and its name.
 pub fn experiment<T>(
@@ -97,12 +97,11 @@ impl Results<'_> {
             write_whole(&self.folder.join(file), content.as_bytes())?;
         }
         if context.json {
-            print!("{}", contents[0]);
-            return Ok(());
+            return output::print(&contents[0]);
         }
         let (folder, [json, page_file, csv]) = (self.folder.display(), files);
-        print!("{page}");
-        println!("Written: {folder}/{page_file}, {json}, {csv}; models in {}", runs.display());
+        output::print(page)?;
+        outln!("Written: {folder}/{page_file}, {json}, {csv}; models in {}", runs.display());
         Ok(())
     }
 }

@@ -7,13 +7,13 @@ use sngp::method::Method;
 use sngp::train::Checkpoints;
 use sngp_lab::dataset::PlaneDataset;
 use sngp_lab::experiment::{PLANE, PlaneExperiment};
-use sngp_lab::figure::{Figure, Surface};
 use sngp_lab::plane::{Reference, RunOptions, run as run_method, surface_figure};
 use sngp_lab::report::Measurements;
+use sngp_report::figure::{Figure, Surface};
 
 use crate::args::Plane;
 use crate::context::Context;
-use crate::output;
+use crate::output::{self, outln};
 
 const RESULT: &str = "2d.json";
 const OUTPUTS: [&str; 6] =
@@ -90,10 +90,10 @@ pub fn run(args: &Plane, context: &Context) -> Result<()> {
     write_whole(&args.out.join(RESULT), report.json()?.as_bytes())?;
     write_whole(&args.out.join("2d.md"), document(&report.markdown()).as_bytes())?;
     if context.json {
-        print!("{}", report.json()?);
+        output::print(&report.json()?)?;
     } else {
-        print!("{}", report.markdown());
-        println!(
+        output::print(&report.markdown())?;
+        outln!(
             "Written: {0}/2d.md, 2d.json, 2d-surfaces.png, 2d-margins.png (and .svg)",
             args.out.display()
         );

@@ -2,12 +2,9 @@
 
 use anyhow::{Result, bail};
 use sngp_lab::bench::Networks;
-use sngp_lab::figure::Figure;
 use sngp_lab::report::Measurements;
-use sngp_lab::vision::{
-    BUILT_IN, Bench, ImageBackbone, MeasuredOn, Setup, Source, VisionExperiment, WithSetup,
-    document, with_setup,
-};
+use sngp_lab::vision::{BUILT_IN, Bench, MeasuredOn, Setup, Source, VisionExperiment, document};
+use sngp_report::figure::Figure;
 
 use super::bench::{Results, experiment};
 use crate::args::Cifar;
@@ -26,40 +23,25 @@ pub fn run(args: &Cifar, data: &str, context: &Context) -> Result<()> {
     let results = Results { folder: &args.trainings.out, name: &name };
     results.claim()?;
     context.progress.say(&format!("reading {}", folder.display()));
-    with_setup(experiment, folder, &context.device, Measure { args, results, folder, context })?
-}
-
-struct Measure<'a> {
-    args: &'a Cifar,
-    results: Results<'a>,
-    folder: &'a std::path::Path,
-    context: &'a Context,
-}
-
-impl WithSetup for Measure<'_> {
-    type Output = Result<()>;
-
-    fn run<B: ImageBackbone>(self, setup: Setup<B>) -> Result<()> {
-        let Self { args, results, folder, context } = self;
-        let (experiment, name) = (&setup.experiment, results.name);
-        let sets = MeasuredOn::read(experiment, &setup.task.labels, folder)?;
-        let observe = |name: String| context.progress.observer(name);
-        let say = |text: &str| context.progress.say(text);
-        let runs = args.trainings.runs.join(name);
-        let options = context.run_options(&observe, &say, &runs);
-        let networks = Networks { study: &setup, name, options, alter: None };
-        let mut bench = Bench::new(networks, sets);
-        let mut measurements = Measurements::default();
-        args.trainings.each(experiment.methods_compared()?, context, |method, seed| {
-            bench.run(method, seed, &mut measurements)
-        })?;
-        let report = output::report(&measurements, context.threads)?;
-        for (file, figure) in &bench.figures {
-            if !figure.panels.is_empty() {
-                figure.save(&results.folder.join(format!("{name}-{file}")))?;
-            }
+    let setup = Setup::read(experiment, folder, &context.device)?;
+    let experiment = &setup.experiment;
+    let sets = MeasuredOn::read(experiment, &setup.task.labels, folder)?;
+    let observe = |name: String| context.progress.observer(name);
+    let say = |text: &str| context.progress.say(text);
+    let runs = args.trainings.runs.join(&name);
+    let options = context.run_options(&observe, &say, &runs);
+    let networks = Networks { study: &setup, name: &name, options, alter: None };
+    let mut bench = Bench::new(networks, sets);
+    let mut measurements = Measurements::default();
+    args.trainings.each(experiment.methods_compared()?, context, |method, seed| {
+        bench.run(method, seed, &mut measurements)
+    })?;
+    let report = output::report(&measurements, context.threads)?;
+    for (file, figure) in &bench.figures {
+        if !figure.panels.is_empty() {
+            figure.save(&results.folder.join(format!("{name}-{file}")))?;
         }
-        let page = document(name, experiment, &report);
-        results.write(&report, &page, &runs, context)
     }
+    let page = document(&name, experiment, &report);
+    results.write(&report, &page, &runs, context)
 }

@@ -1,7 +1,6 @@
 //! `sngp bench clinc`: intents, and sentences that are none of them.
 
 use anyhow::Result;
-use sngp::backbone::Backbone;
 use sngp_lab::bench::Networks;
 use sngp_lab::language::{BUILT_IN, Bench, Setup, TextExperiment, Trained, document};
 use sngp_lab::published;
@@ -26,35 +25,17 @@ pub fn run(args: &Clinc, context: &Context) -> Result<()> {
         let remark = format!("vectors of the encoder: computed once, kept in {}", cache.display());
         context.progress.say(&remark);
     }
-    let mut measurements = Measurements::default();
-    match experiment.encoder.train {
-        Trained::Nothing => {
-            let setup = Setup::frozen(experiment, data, &cache, &context.device)?;
-            measure(&setup, args, &name, context, &mut measurements)?;
-        }
-        Trained::Everything | Trained::Layers => {
-            let setup = Setup::fine_tuning(experiment, data, &cache, &context.device)?;
-            measure(&setup, args, &name, context, &mut measurements)?;
-        }
-    }
-    let report = output::report(&measurements, context.threads)?;
-    let page = document(&format!("Out-of-scope intents: {name}"), &report);
-    results.write(&report, &page, &runs, context)
-}
-
-fn measure<B: Backbone>(
-    setup: &Setup<B>,
-    args: &Clinc,
-    name: &str,
-    context: &Context,
-    measurements: &mut Measurements,
-) -> Result<()> {
+    let setup = Setup::read(experiment, data, &cache, &context.device)?;
     let observe = |name: String| context.progress.observer(name);
-    let runs = args.trainings.runs.join(name);
     let say = |text: &str| context.progress.say(text);
     let options = context.run_options(&observe, &say, &runs);
-    let bench = Bench { networks: Networks { study: setup, name, options, alter: None } };
-    args.trainings.each(published::methods(&published::clinc()), context, |method, seed| {
-        bench.run(method, seed, measurements)
-    })
+    let networks = Networks { study: &setup, name: &name, options, alter: None };
+    let bench = Bench { networks, setup: &setup };
+    let mut measurements = Measurements::default();
+    trainings.each(published::methods(&published::clinc()), context, |method, seed| {
+        bench.run(method, seed, &mut measurements)
+    })?;
+    let report = output::report(&measurements, context.threads)?;
+    let page = document(&format!("Out-of-scope intents: {name}"), &setup.experiment.data, &report);
+    results.write(&report, &page, &runs, context)
 }

@@ -2,64 +2,54 @@
 
 use anyhow::{Result, bail};
 use serde_json::json;
-use sngp::model::Decision;
-use sngp::predict::Integration;
-use sngp::score::{MaxProbability, Score};
-use sngp_lab::own::{Dataset, OwnModel, Place, Task, calibrate, held_out, outcomes};
+use sngp_pipeline::Pipeline;
+use sngp_pipeline::calibrate::Goal;
+use sngp_pipeline::input::{Dataset, Place};
+use sngp_records::files::lock_folder;
 
-use super::evaluate::load;
 use crate::args::Calibrate;
 use crate::context::Context;
+use crate::output::{self, outln};
 
 pub fn run(args: &Calibrate, context: &Context) -> Result<()> {
-    if args.max_error.is_none() && args.max_abstain.is_none() && !args.tune_factor {
-        bail!("say what is accepted: --max-error SHARE or --max-abstain SHARE (or --tune-factor)");
-    }
-    let mut model = load(&args.model, context)?;
-    if let (Task::Regression { .. }, Some(_)) = (&model.card.task, args.max_error) {
-        bail!("--max-error is for classes; a number has an interval, and --max-abstain");
-    }
-    let label = args.label.as_deref().unwrap_or(&model.card.label);
-    let need_labels = args.max_error.is_some() || args.tune_factor;
-    let data = Dataset::read(&Place::parse(&args.data), Some(label), need_labels)?;
-    if args.tune_factor {
-        tune(&mut model, &data, context)?;
-    }
-    let own = model.any().config().score();
-    let decision = match (args.max_error, args.max_abstain) {
-        (Some(max_error), _) => {
-            let score = args.score.clone().unwrap_or_else(|| Score::from(MaxProbability {}));
-            let outcomes = outcomes(&model, &data, &score)?;
-            Some(Decision::with_error_at_most(max_error, args.confidence, score, &outcomes)?)
-        }
-        (None, Some(share)) => {
-            let score = args.score.clone().unwrap_or(own);
-            let uncertainty = score.evaluate(&held_out(&model, &data)?)?;
-            Some(Decision::turning_away_at_most(share, score, &uncertainty)?)
-        }
-        (None, None) => None,
+    let goal = match (args.max_error, args.max_abstain, args.threshold) {
+        (Some(share), ..) => Some(Goal::MaxError { share, confidence: args.confidence }),
+        (None, Some(share), _) => Some(Goal::MaxAbstain { share }),
+        (None, None, Some(value)) => Some(Goal::Threshold { value }),
+        (None, None, None) if args.tune_factor => None,
+        (None, None, None) => bail!(
+            "say what is accepted: --max-error SHARE, --max-abstain SHARE or --threshold VALUE \
+             (or --tune-factor)"
+        ),
     };
-    if let Some(decision) = &decision {
-        model.set_decision(decision.clone())?;
+    let _lock = lock_folder(&args.model).map_err(sngp::Error::io(&args.model))?;
+    let mut pipeline = Pipeline::load(&args.model, &context.device)?;
+    let label = args.label.clone().unwrap_or_else(|| pipeline.card().label.clone());
+    let needs_labels = args.max_error.is_some() || args.tune_factor;
+    let data = Dataset::read(&Place::parse(&args.data), Some(&label), needs_labels)?;
+    if args.tune_factor {
+        let factor = pipeline.tune_factor(&data)?;
+        context.progress.say(&format!("mean-field factor {factor}"));
     }
-    model.save(&args.model)?;
-    if context.json {
-        let factor = model.any().config().integration.mean_field_factor();
-        println!("{}", json!({ "decision": decision, "mean_field_factor": factor }));
-    } else if let Some(Decision { score, threshold, basis }) = decision {
-        println!("it abstains when {score} is above {threshold:.6}: {basis}");
+    let mut remarks = Vec::new();
+    if let Some(goal) = &goal {
+        let calibrated = pipeline.calibrate(&data, goal, args.score.clone())?;
+        calibrated.remarks.iter().for_each(|remark| context.progress.say(remark));
+        remarks = calibrated.remarks;
     }
-    Ok(())
+    context.check_interrupted()?;
+    pipeline.save(&args.model)?;
+    output::done(report(&pipeline, &remarks, context))
 }
 
-fn tune(model: &mut OwnModel, data: &Dataset, context: &Context) -> Result<()> {
-    let prediction = held_out(model, data)?;
-    if prediction.variance.is_none() {
-        bail!("{} has no variance to weigh", model.any().config().method);
+fn report(pipeline: &Pipeline, remarks: &[String], context: &Context) -> Result<()> {
+    if context.json {
+        let factor = pipeline.model().config().integration.mean_field_factor();
+        let decision = pipeline.decision();
+        return output::json(json!({
+            "decision": decision, "mean_field_factor": factor, "remarks": remarks,
+        }));
     }
-    let labels = sngp_lab::own::classes(model, data)?;
-    let found = calibrate(&prediction, &labels, false)?;
-    model.set_integration(Integration::MeanField { factor: found.factor })?;
-    context.progress.say(&format!("mean-field factor {}", found.factor));
+    outln!("{}", super::decided(pipeline));
     Ok(())
 }

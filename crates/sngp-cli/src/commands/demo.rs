@@ -6,13 +6,13 @@ use sngp::files::write_whole;
 use sngp::method::{Deterministic, Method, Sngp};
 use sngp_lab::dataset::{PlaneDataset, TwoMoons};
 use sngp_lab::experiment::{PLANE, PlaneExperiment};
-use sngp_lab::figure::Figure;
 use sngp_lab::plane::{Reference, RunOptions, run as run_method, surface_figure};
 use sngp_lab::report::Measurements;
+use sngp_report::figure::Figure;
 
 use crate::args::Demo;
 use crate::context::Context;
-use crate::output;
+use crate::output::{self, outln};
 
 const RESULT: &str = "demo.json";
 
@@ -62,16 +62,15 @@ pub fn run(demo: &Demo, context: &Context) -> Result<()> {
     let stem = demo.out.join("surface");
     figure.save(&stem).map_err(|error| Error::Data(error.to_string()))?;
     if context.json {
-        print!("{}", report.json()?);
-        return Ok(());
+        return output::print(&report.json()?);
     }
-    println!("{:15} {}", "method", COLUMNS.map(|(title, ..)| title).join("  "));
-    lines.iter().for_each(|line| println!("{line}"));
-    println!(
+    outln!("{:15} {}", "method", COLUMNS.map(|(title, ..)| title).join("  "));
+    outln!("{}", lines.join("\n"));
+    outln!(
         "\nLook at {}: away from the points the deterministic network stays certain (dark) on \
          either side of its boundary, while SNGP turns uncertain (bright) wherever there is no data.",
         stem.with_extension("png").display()
     );
-    println!("Next: sngp inspect {}", demo.out.join("sngp").display());
+    outln!("Next: sngp inspect {}", demo.out.join("sngp").display());
     Ok(())
 }

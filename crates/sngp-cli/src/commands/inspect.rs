@@ -1,69 +1,89 @@
 //! `sngp inspect`: what a model says about itself.
 
+use std::fmt::Write as _;
+
 use anyhow::Result;
-use sngp::model::{Decision, Inspection, MemberInspection, load_any};
+use sngp::model::{Condition, Inspection, MemberInspection};
 use sngp::train::TrainingConfig;
-use sngp_lab::own::{Card, OwnModel, Recipe, Task, Training};
+use sngp_pipeline::guard::View;
+use sngp_pipeline::input::Preparation;
+use sngp_pipeline::{Card, Pipeline, Task, Training};
 
 use crate::args::Inspect;
 use crate::context::Context;
+use crate::output;
 
 /// Norms may exceed their bound a little while training goes on; beyond this it is worth saying.
 const SLACK: f64 = 1.05;
 
+/// Adds a line to the account.
+macro_rules! line {
+    ($text:expr, $($part:tt)*) => {{
+        let _ = writeln!($text, $($part)*);
+    }};
+}
+
 pub fn run(args: &Inspect, context: &Context) -> Result<()> {
-    let model = load_any(&args.model, &context.device)?;
-    let card = OwnModel::is_one(&args.model).then(|| Card::of(&*model)).transpose()?;
-    let inspection = model.inspect()?;
+    let pipeline = Pipeline::load(&args.model, &context.device)?;
+    let inspection = pipeline.model().inspect()?;
+    let card = Some(pipeline.card()).filter(|card| card.training.rows > 0);
     if context.json {
         let mut all = serde_json::to_value(&inspection)?;
-        if let (Some(card), Some(object)) = (&card, all.as_object_mut()) {
+        if let Some(object) = all.as_object_mut() {
+            object.insert("signature".to_string(), serde_json::to_value(pipeline.signature())?);
             object.insert("card".to_string(), serde_json::to_value(card)?);
+            let limits = pipeline.guard().map(|guard| guard.limits());
+            object.insert("guard".to_string(), serde_json::to_value(limits)?);
         }
-        println!("{}", serde_json::to_string_pretty(&all)?);
-        return Ok(());
+        return output::json(all);
     }
-    if let Some(card) = &card {
-        plain_words(card, &inspection);
+    let mut text = String::new();
+    if let Some(card) = card {
+        plain_words(&mut text, card, &pipeline, &inspection);
     }
-    overview(&inspection);
+    overview(&mut text, &inspection, card);
+    guard(&mut text, &pipeline);
     for (index, member) in inspection.members.iter().enumerate() {
         if inspection.members.len() > 1 {
-            println!("\nmember {}", index + 1);
+            line!(text, "\nmember {}", index + 1);
         }
-        spectral(member);
-        posterior(member);
+        spectral(&mut text, member);
+        posterior(&mut text, member);
     }
-    Ok(())
+    output::print(&text)
 }
 
 /// For its owner: what it is, what it was made from, when it abstains, where it is weak.
-fn plain_words(card: &Card, inspection: &Inspection) {
-    let task = match &card.task {
+fn plain_words(text: &mut String, card: &Card, pipeline: &Pipeline, inspection: &Inspection) {
+    let task = match card.task {
         Task::Classification { .. } => format!("tells {} classes apart", inspection.labels.len()),
-        Task::Regression { coverage, .. } => {
-            format!("predicts a number, with an interval for {} % of cases", 100.0 * coverage)
+        Task::Regression { coverage, .. } if coverage > 0.0 => {
+            format!("predicts a number, with an interval for {:.0} % of cases", 100.0 * coverage)
         }
+        Task::Regression { .. } => "predicts a number".to_string(),
     };
-    println!("This model {task}, from {}.", card.recipe.describe());
+    line!(text, "This model {task}, from {}.", card.preparation.describe());
     let Training { file, rows, fit } = &card.training;
-    println!("It learned from {rows} rows of {file} ({fit}).");
+    line!(text, "It learned from {rows} rows of {file} ({fit}).");
     let metrics: Vec<String> =
         card.held_out.metrics.iter().map(|(name, value)| format!("{name} {value:.4}")).collect();
-    println!("On {} rows it had not seen: {}.", card.held_out.rows, metrics.join(", "));
-    match &inspection.decision {
-        Some(decision) => println!("It abstains so that {}.", decision.basis),
-        None => println!("It never abstains; `sngp calibrate` tells it when to."),
-    }
+    line!(text, "On {} rows it had not seen: {}.", card.held_out.rows, metrics.join(", "));
+    let decided = super::decided(pipeline);
+    let mut letters = decided.chars();
+    let first = letters.next().map(|first| first.to_uppercase().to_string()).unwrap_or_default();
+    line!(text, "{first}{}.", letters.as_str());
     let health = inspection.members.first().and_then(|member| member.posterior.as_ref());
     match health.map(|health| &health.hint) {
-        Some(None) => println!("Its variance is healthy: it tells near from far."),
-        Some(Some(hint)) => println!("Its variance needs care: {hint}."),
+        Some(None) => line!(text, "Its variance is healthy: it tells near from far."),
+        Some(Some(hint)) => line!(text, "Its variance needs care: {hint}."),
         None => match card.task {
             Task::Classification { .. } => {
-                println!("It has no variance; what it is uncertain by are its probabilities alone.")
+                line!(
+                    text,
+                    "It has no variance; what it is uncertain by are its probabilities alone."
+                )
             }
-            Task::Regression { .. } => println!("It has no variance to be uncertain by."),
+            Task::Regression { .. } => line!(text, "It has no variance to be uncertain by."),
         },
     }
     let weak: Vec<String> = card
@@ -75,42 +95,49 @@ fn plain_words(card: &Card, inspection: &Inspection) {
         .map(|(name, share)| format!("{name} ({:.0} % recognized)", 100.0 * share))
         .collect();
     if !weak.is_empty() {
-        println!("It is weakest at {}.", weak.join(", "));
+        line!(text, "It is weakest at {}.", weak.join(", "));
     }
-    if let Recipe::Table(table) = &card.recipe {
+    if let Preparation::Table(table) = &card.preparation {
         for ignored in &table.ignored {
-            println!("Column `{}` is not used: {}.", ignored.name, ignored.reason);
+            line!(text, "Column `{}` is not used: {}.", ignored.name, ignored.reason);
         }
     }
-    println!();
+    line!(text, "");
 }
 
-fn overview(inspection: &Inspection) {
+fn overview(text: &mut String, inspection: &Inspection, card: Option<&Card>) {
     let config = &inspection.config;
-    println!("method        {} ({})", config.method, config.method.summary());
-    println!("likelihood    {}", config.likelihood);
-    println!("backbone      {} {}", inspection.backbone, inspection.backbone_config);
+    line!(text, "method        {} ({})", config.method, config.method.summary());
+    line!(text, "likelihood    {}", config.likelihood);
+    line!(text, "backbone      {} {}", inspection.backbone, inspection.backbone_config);
     if !inspection.labels.is_empty() {
-        println!("classes       {}: {}", inspection.labels.len(), shortened(&inspection.labels));
+        line!(text, "classes       {}: {}", inspection.labels.len(), shortened(&inspection.labels));
     }
     match inspection.score() {
-        Some(score) => println!("score         {score}"),
-        None => println!("score         none: it predicts numbers without a variance"),
+        Some(score) => line!(text, "score         {score}"),
+        None => line!(text, "score         none: it predicts numbers without a variance"),
     }
     match &inspection.decision {
-        Some(Decision { score, threshold, basis }) => {
-            println!("decision      abstains when {score} is above {threshold:.6}: {basis}");
+        Some(decision) => {
+            line!(text, "decision      {}: {}", super::rule(decision), decision.basis);
+            if let Some(Condition { score, threshold, basis }) = &decision.distance {
+                line!(text, "and           {score} is at most {threshold:.6}: {basis}");
+            }
         }
-        None => println!("decision      none: it never abstains by itself"),
+        None => line!(text, "decision      none"),
     }
-    println!("seed          {}", config.seed);
+    line!(text, "seed          {}", config.seed);
     if let Some(member) = inspection.members.first() {
-        println!("parameters    {} in each of {}", member.parameters, inspection.members.len());
-        training(&config.training);
+        line!(text, "parameters    {} in each of {}", member.parameters, inspection.members.len());
+        match card {
+            Some(card) => line!(text, "training      {}", card.training.fit),
+            None => training(text, &config.training),
+        }
     }
     if inspection.has_posterior() {
         let features = &config.gaussian_process.features;
-        println!(
+        line!(
+            text,
             "features      {} {:?}, length scale {}, layer norm {}, projection {:?}",
             features.count,
             features.kind,
@@ -118,23 +145,45 @@ fn overview(inspection: &Inspection) {
             features.layer_norm,
             features.projection
         );
-        println!("accumulation  {:?}", config.posterior.accumulation);
-        println!("integration   {:?}", config.integration);
+        line!(text, "accumulation  {:?}", config.posterior.accumulation);
+        line!(text, "integration   {:?}", config.integration);
     }
     if inspection.members.is_empty() {
-        println!("exact GP      length scale {}", config.exact_gp.length_scale);
+        line!(text, "exact GP      length scale {}", config.exact_gp.length_scale);
     }
 }
 
-fn training(training: &TrainingConfig) {
-    print!(
-        "training      {} epochs of batches of {}, {:?}, learning rate {}",
-        training.epochs, training.batch_size, training.optimizer, training.learning_rate
+fn training(text: &mut String, training: &TrainingConfig) {
+    let head = match training.head_learning_rate {
+        Some(rate) => format!(" ({rate} for the output layer)"),
+        None => String::new(),
+    };
+    line!(
+        text,
+        "training      {} epochs of batches of {}, {:?}, learning rate {}{head}",
+        training.epochs,
+        training.batch_size,
+        training.optimizer,
+        training.learning_rate
     );
-    match training.head_learning_rate {
-        Some(rate) => println!(" ({rate} for the output layer)"),
-        None => println!(),
-    }
+}
+
+/// What inputs are held against before anything is answered.
+fn guard(text: &mut String, pipeline: &Pipeline) {
+    let Some(guard) = pipeline.guard() else { return };
+    let (excess, distance) = guard.limits();
+    let looks_at = match guard.view() {
+        View::Numbers { places } => format!("{} numbers", places.len()),
+        View::Direction => "length and direction of vectors".to_string(),
+        View::Picture { .. } => "brightness, contrast and detail of pictures".to_string(),
+    };
+    let near = match guard.view() {
+        View::Picture { .. } => String::new(),
+        _ => {
+            format!(", and a mean squared distance of at most {distance:.3} from the nearest class")
+        }
+    };
+    line!(text, "guard         {looks_at}; at most {excess:.3} of a range outside of it{near}");
 }
 
 fn shortened(labels: &[String]) -> String {
@@ -166,9 +215,14 @@ fn folded(names: &[String]) -> Vec<String> {
     groups.into_iter().map(shown).collect()
 }
 
-fn spectral(member: &MemberInspection) {
+fn spectral(text: &mut String, member: &MemberInspection) {
     let report = &member.spectral;
-    println!(
+    if report.layers.is_empty() && report.uncovered.is_empty() {
+        // The output layer is directly on the inputs.
+        return;
+    }
+    line!(
+        text,
         "\nspectral norms ({})",
         match member.normalized {
             true => "normalized while training",
@@ -177,50 +231,61 @@ fn spectral(member: &MemberInspection) {
     );
     for layer in &report.layers {
         let verdict = if layer.holds(SLACK) { "holds" } else { "exceeded" };
-        println!("  {:24} {:8.4}  bound {:6.3}  {verdict}", layer.name, layer.norm, layer.bound);
+        line!(text, "  {:24} {:8.4}  bound {:6.3}  {verdict}", layer.name, layer.norm, layer.bound);
     }
     if member.normalized {
         let (all, bounded) = (report.layers.len(), report.layers.iter());
         let bounded = bounded.filter(|layer| layer.is_bounded(SLACK)).count();
-        println!("  {:24} {bounded} of {all}", "at their bound");
+        line!(text, "  {:24} {bounded} of {all}", "at their bound");
         // A quarter: one layer of many, often the first, is bounded by chance.
         if bounded * 4 < all {
-            println!(
+            line!(
+                text,
                 "  hint: the bound changes little, the network would be almost the same without; \
                  `sngp tune --bounds` looks for a smaller one that keeps accuracy"
             );
         }
     }
     if !report.uncovered.is_empty() {
-        println!("  not covered by a bound: {}", folded(&report.uncovered).join(", "));
+        line!(text, "  not covered by a bound: {}", folded(&report.uncovered).join(", "));
     }
     match report.lipschitz {
-        Some(constants) if constants.lower > 0.0 => println!(
+        Some(constants) if constants.lower > 0.0 => line!(
+            text,
             "  certified: {:.3e} ||x - x'|| <= ||h(x) - h(x')|| <= {:.3e} ||x - x'||",
-            constants.lower, constants.upper
+            constants.lower,
+            constants.upper
         ),
-        Some(constants) => println!(
+        Some(constants) => line!(
+            text,
             "  certified: ||h(x) - h(x')|| <= {:.3e} ||x - x'||; no lower constant, because a \
              residual layer's norm is 1 or more",
             constants.upper
         ),
-        None => println!("  no Lipschitz constants: the backbone does not declare its stages"),
+        None => line!(text, "  no Lipschitz constants: the backbone does not declare its stages"),
     }
 }
 
-fn posterior(member: &MemberInspection) {
+fn posterior(text: &mut String, member: &MemberInspection) {
     let Some(health) = &member.posterior else { return };
-    println!("\nposterior");
-    println!("  rows accumulated         {} ({:?} curvature)", health.rows, health.curvature);
-    println!("  ridge                    {}", health.ridge);
-    println!("  condition number         {:.1}", health.condition_number);
-    println!(
+    line!(text, "\nposterior");
+    line!(text, "  rows accumulated         {} ({:?} curvature)", health.rows, health.curvature);
+    line!(text, "  ridge                    {}", health.ridge);
+    line!(text, "  condition number         {:.1}", health.condition_number);
+    line!(
+        text,
         "  variance of a unit feature from {:.4} to {:.4}",
-        health.smallest_variance, health.largest_variance
+        health.smallest_variance,
+        health.largest_variance
     );
-    println!("  directions settled       {} of {}", health.settled_directions, health.directions);
+    line!(
+        text,
+        "  directions settled       {} of {}",
+        health.settled_directions,
+        health.directions
+    );
     match &health.hint {
-        Some(hint) => println!("  hint: {hint}"),
-        None => println!("  healthy: near and far are told apart"),
+        Some(hint) => line!(text, "  hint: {hint}"),
+        None => line!(text, "  healthy: near and far are told apart"),
     }
 }

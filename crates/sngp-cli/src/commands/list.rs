@@ -11,6 +11,7 @@ use sngp_lab::dataset::PlaneDataset;
 use sngp_lab::{language, vision};
 
 use crate::context::Context;
+use crate::output::outln;
 
 #[derive(Serialize)]
 struct Section {
@@ -60,16 +61,16 @@ pub fn run(context: &Context) -> Result<()> {
         section!("scores", Score),
     ];
     if context.json {
-        println!("{}", serde_json::to_string_pretty(&sections)?);
+        outln!("{}", serde_json::to_string_pretty(&sections)?);
         return Ok(());
     }
     for (index, section) in sections.iter().enumerate() {
         if index > 0 {
-            println!();
+            outln!("");
         }
-        println!("{}", section.kind);
+        outln!("{}", section.kind);
         for entry in &section.entries {
-            println!("  {:22} {}", entry.name, entry.summary);
+            outln!("  {:22} {}", entry.name, entry.summary);
         }
     }
     Ok(())

@@ -1,43 +1,55 @@
 //! `sngp precision` and `sngp merge`: one posterior from many machines.
 
 use anyhow::{Context as _, Result, bail};
+use serde_json::json;
 use sngp::posterior::{load_precisions, save_precisions};
-use sngp_lab::own::{Place, precision};
+use sngp_pipeline::Pipeline;
+use sngp_pipeline::input::Place;
 
-use super::evaluate::load;
 use crate::args::{Merge, PrecisionArgs};
 use crate::context::Context;
+use crate::output::{self, outln};
 
 pub fn accumulate(args: &PrecisionArgs, context: &Context) -> Result<()> {
-    let model = load(&args.model, context)?;
-    let parts = precision(&model, &Place::parse(&args.data))?;
-    save_precisions(&args.out, &parts)?;
-    println!("{} rows accumulated. Written: {}", parts[0].rows(), args.out.display());
-    Ok(())
+    let place = Place::parse(&args.data);
+    let same = |path: &std::path::Path| std::fs::canonicalize(path).ok();
+    if same(&place.path).is_some() && same(&place.path) == same(&args.out) {
+        bail!("{} is the data itself; choose another file with --out", args.out.display());
+    }
+    let pipeline = Pipeline::load(&args.model, &context.device)?;
+    let part = pipeline.accumulate_file(&place, &context.interrupter)?;
+    context.check_interrupted()?;
+    save_precisions(&args.out, &part.precisions)?;
+    let report = || -> Result<()> {
+        if context.json {
+            return output::json(json!({ "file": args.out, "rows": part.rows() }));
+        }
+        outln!("{} rows accumulated. Written: {}", part.rows(), args.out.display());
+        Ok(())
+    };
+    output::done(report())
 }
 
 pub fn merge(args: &Merge, context: &Context) -> Result<()> {
-    let mut model = load(&args.model, context)?;
-    let mut parts = args.parts.iter();
-    let Some(first) = parts.next() else { bail!("there is nothing to merge") };
-    let mut sums = load_precisions(first)?;
-    for path in parts {
-        let more = load_precisions(path)?;
-        if more.len() != sums.len() {
-            bail!(
-                "{}: it has parts of {} networks, not {}",
-                path.display(),
-                more.len(),
-                sums.len()
-            );
+    output::claim_model_folder(&args.out, args.force)?;
+    let mut pipeline = Pipeline::load(&args.model, &context.device)?;
+    let read = |path: &std::path::PathBuf| {
+        load_precisions(path).with_context(|| format!("{}", path.display()))
+    };
+    let parts = args.parts.iter().map(read).collect::<Result<Vec<_>>>()?;
+    let rows = pipeline.merge(&parts)?;
+    context.check_interrupted()?;
+    pipeline.save(&args.out)?;
+    let report = || -> Result<()> {
+        if context.json {
+            return output::json(json!({
+                "model": args.out, "parts": parts.len(), "rows": rows,
+                "decision": pipeline.decision(), "uncalibrated": pipeline.card().uncalibrated,
+            }));
         }
-        for (sum, part) in sums.iter_mut().zip(&more) {
-            sum.merge(part).with_context(|| path.display().to_string())?;
-        }
-    }
-    let rows = sums[0].rows();
-    model.set_precisions(sums)?;
-    model.save(&args.out)?;
-    println!("{} parts, {rows} rows. Written: {}", args.parts.len(), args.out.display());
-    Ok(())
+        outln!("{} parts, {rows} rows. Written: {}", parts.len(), args.out.display());
+        outln!("{}", super::decided(&pipeline));
+        Ok(())
+    };
+    output::done(report())
 }

@@ -6,12 +6,13 @@ use anyhow::{Context as _, Result};
 use sngp::Error;
 use sngp::files::write_whole;
 use sngp_lab::bench::{Search, Study, TuningConfig};
-use sngp_lab::language::{self, TextExperiment, Trained};
-use sngp_lab::vision::{self, ImageBackbone, Setup, VisionExperiment, WithSetup};
+use sngp_lab::language::{self, TextExperiment};
+use sngp_lab::vision::{self, VisionExperiment};
 
 use super::bench::experiment;
 use crate::args::Tune;
 use crate::context::Context;
+use crate::output::{self, outln};
 
 /// An experiment of either kind, and its text.
 enum Experiment {
@@ -50,19 +51,12 @@ pub fn run(args: &Tune, context: &Context) -> Result<()> {
     match experiment {
         Experiment::Images(mut experiment) => {
             args.choices(&mut experiment.tuning);
-            vision::with_setup(*experiment, data, device, work)?
+            work.search(&vision::Setup::read(*experiment, data, device)?)
         }
         Experiment::Sentences(mut experiment) => {
             args.choices(&mut experiment.tuning);
             let cache = runs.join("embeddings");
-            match experiment.encoder.train {
-                Trained::Nothing => {
-                    work.search(&language::Setup::frozen(*experiment, data, &cache, device)?)
-                }
-                Trained::Everything | Trained::Layers => {
-                    work.search(&language::Setup::fine_tuning(*experiment, data, &cache, device)?)
-                }
-            }
+            work.search(&language::Setup::read(*experiment, data, &cache, device)?)
         }
     }
 }
@@ -79,30 +73,22 @@ struct Work<'a> {
 
 impl Work<'_> {
     /// Searches, and writes and shows what was found.
-    fn search<S: Study>(&self, study: &S) -> Result<()> {
+    fn search(&self, study: &dyn Study) -> Result<()> {
         let Self { args, context, name, runs, text, out } = self;
         let observe = |name: String| context.progress.observer(name);
         let say = |text: &str| context.progress.say(text);
         let options = context.run_options(&observe, &say, runs);
         let search = args.search();
         let found = search.run(study, name, &options)?;
-        let tuned = found.experiment(text, &search, S::BOUND, study.tuning())?;
+        let tuned = found.experiment(text, &search, study.bound(), study.tuning())?;
         write_whole(out, tuned.as_bytes())?;
         if context.json {
-            println!("{}", serde_json::to_string_pretty(&found)?);
+            outln!("{}", serde_json::to_string_pretty(&found)?);
             return Ok(());
         }
-        print!("{}", found.account(&search));
-        println!("Written: {}; networks in {}", out.display(), runs.display());
+        output::print(&found.account(&search))?;
+        outln!("Written: {}; networks in {}", out.display(), runs.display());
         Ok(())
-    }
-}
-
-impl WithSetup for Work<'_> {
-    type Output = Result<()>;
-
-    fn run<B: ImageBackbone>(self, setup: Setup<B>) -> Result<()> {
-        self.search(&setup)
     }
 }
 

@@ -1,49 +1,48 @@
 //! `sngp update`: a variance that knows more, or less.
 
-use anyhow::{Result, bail};
+use anyhow::Result;
 use serde_json::json;
-use sngp_lab::own::{OwnModel, Place, precision};
+use sngp_pipeline::Pipeline;
+use sngp_pipeline::input::Place;
+use sngp_records::files::lock_folder;
 
-use super::evaluate::load;
 use crate::args::Update;
 use crate::context::Context;
+use crate::output::{self, outln};
 
 pub fn run(args: &Update, context: &Context) -> Result<()> {
-    let mut model = load(&args.model, context)?;
-    let before = rows(&model);
-    if before.is_empty() {
-        bail!("{} has no posterior to update", model.any().config().method);
-    }
-    let parts = precision(&model, &Place::parse(&args.data))?;
-    let mut sums = model.any().precisions();
-    for (sum, part) in sums.iter_mut().zip(&parts) {
-        if let Some(factor) = args.decay {
-            sum.fade(factor)?;
-        }
-        match args.forget {
-            true => sum.remove(part)?,
-            false => sum.merge(part)?,
-        }
-    }
-    model.set_precisions(sums)?;
     let out = args.out.as_ref().unwrap_or(&args.model);
-    model.save(out)?;
-    let after = rows(&model);
-    if context.json {
-        println!("{}", json!({ "model": out, "rows_before": before, "rows": after }));
-    } else {
+    if args.out.is_some() {
+        output::claim_model_folder(out, args.force)?;
+    }
+    let _lock = lock_folder(&args.model).map_err(sngp::Error::io(&args.model))?;
+    let mut pipeline = Pipeline::load(&args.model, &context.device)?;
+    let before = pipeline.posterior_rows();
+    let part = pipeline.accumulate_file(&Place::parse(&args.data), &context.interrupter)?;
+    match args.forget {
+        true => pipeline.forget(&part)?,
+        false => pipeline.update(&part, args.decay)?,
+    }
+    context.check_interrupted()?;
+    pipeline.save(out)?;
+    let after = pipeline.posterior_rows();
+    let report = || -> Result<()> {
+        if context.json {
+            return output::json(json!({
+                "model": out, "rows_before": before, "rows": after,
+                "decision": pipeline.decision(), "uncalibrated": pipeline.card().uncalibrated,
+            }));
+        }
         let what = if args.forget { "forgotten" } else { "added" };
-        println!(
+        outln!(
             "{} rows {what}; the posterior now has {} (before: {}). Written: {}",
-            parts[0].rows(),
-            after[0],
-            before[0],
+            part.rows(),
+            after.unwrap_or(0),
+            before.unwrap_or(0),
             out.display()
         );
-    }
-    Ok(())
-}
-
-fn rows(model: &OwnModel) -> Vec<u64> {
-    model.any().precisions().iter().map(|precision| precision.rows()).collect()
+        outln!("{}", super::decided(&pipeline));
+        Ok(())
+    };
+    output::done(report())
 }

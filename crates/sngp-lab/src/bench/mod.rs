@@ -16,7 +16,7 @@ pub(crate) use networks::single_method;
 pub use networks::{Networks, RunOptions};
 pub use search::{BoundOf, Choice, Found, Search, Trial};
 pub use store::{Figure, Measured};
-pub use study::{BatchOf, Study};
+pub use study::Study;
 pub use tuning::{TuningConfig, class_labels};
 
 use std::time::Instant;

@@ -9,7 +9,7 @@ use burn::tensor::Device;
 use sngp::hash::sha256;
 use sngp::method::{Method, Recipe};
 use sngp::metrics::{accuracy, nll};
-use sngp::model::{FitOptions, Model, ModelConfig};
+use sngp::model::{FitOptions, Model, ModelConfig, ShippedModel};
 use sngp::train::{Checkpoints, Interrupter, Observer};
 use sngp::{Error, Result};
 
@@ -34,9 +34,9 @@ pub struct RunOptions<'a> {
 }
 
 /// The networks of a study.
-pub struct Networks<'a, S: Study> {
+pub struct Networks<'a> {
     /// What they are trained on.
-    pub study: &'a S,
+    pub study: &'a dyn Study,
     /// Where and how.
     pub options: RunOptions<'a>,
     /// The experiment's name in results.
@@ -45,7 +45,7 @@ pub struct Networks<'a, S: Study> {
     pub alter: Option<&'a dyn Fn(&mut ModelConfig)>,
 }
 
-impl<S: Study> Networks<'_, S> {
+impl Networks<'_> {
     /// What `measure` finds of a method with one seed, or what it found when this program measured
     /// the same networks before. `measured_on` names everything the figures depend on beside them.
     pub fn measure(
@@ -53,7 +53,7 @@ impl<S: Study> Networks<'_, S> {
         method: &Method,
         seed: u64,
         measured_on: &str,
-        measure: impl FnOnce(Model<S::Backbone>, &mut Measured) -> Result<()>,
+        measure: &dyn Fn(ShippedModel, &mut Measured) -> Result<()>,
     ) -> Result<Measured> {
         let config = self.config(method, seed)?;
         let single = single_method(&config.method.recipe())?;
@@ -90,7 +90,7 @@ impl<S: Study> Networks<'_, S> {
     }
 
     /// What choices between settings are to be made by, and what was chosen for this model.
-    fn held_out(&self, model: &Model<S::Backbone>, measured: &mut Measured) -> Result<()> {
+    fn held_out(&self, model: &ShippedModel, measured: &mut Measured) -> Result<()> {
         let held_out = self.study.validation();
         let prediction = model.predict(&*held_out.inputs)?;
         let (probabilities, right) = (prediction.probabilities()?, class_labels(held_out)?);
@@ -116,7 +116,7 @@ impl<S: Study> Networks<'_, S> {
 
     /// A method's model. Networks are shared between methods that train them alike: MC dropout has
     /// the deterministic one, an ensemble those of several seeds.
-    pub fn model(&self, method: &Method, seed: u64) -> Result<Model<S::Backbone>> {
+    pub fn model(&self, method: &Method, seed: u64) -> Result<ShippedModel> {
         let config = self.config(method, seed)?;
         let recipe = config.method.recipe();
         let single = single_method(&recipe)?;
@@ -148,7 +148,7 @@ impl<S: Study> Networks<'_, S> {
     }
 
     /// A trained and tuned network, from disk where it is there.
-    fn network(&self, method: &Method, seed: u64) -> Result<Model<S::Backbone>> {
+    fn network(&self, method: &Method, seed: u64) -> Result<ShippedModel> {
         let (study, options) = (self.study, &self.options);
         study.tuning().check_integration(self.config(method, seed)?.integration)?;
         let fingerprint = self.fingerprint(method, seed)?;
@@ -200,10 +200,10 @@ impl<S: Study> Networks<'_, S> {
     /// before.
     fn settled(
         &self,
-        model: Model<S::Backbone>,
+        model: ShippedModel,
         method: &Method,
         training: Training,
-    ) -> Result<Model<S::Backbone>> {
+    ) -> Result<ShippedModel> {
         let (held_out, tuning) = (self.study.validation(), self.study.tuning());
         let config = self.config(method, model.config().seed)?;
         let mut model = model.with_score(config.score).with_integration(config.integration)?;

@@ -4,25 +4,19 @@ use std::path::Path;
 
 use burn::tensor::Device;
 use sngp::Result;
-use sngp::backbone::Backbone;
+use sngp::backbone::{Shipped, ShippedBatch};
 use sngp::data::Labelled;
 use sngp::method::Method;
-use sngp::model::{Estimator, FitOptions, Model, ModelConfig};
+use sngp::model::{self, Estimator, FitOptions, ModelConfig, ShippedModel};
 
 use super::networks::RunOptions;
 use super::search::BoundOf;
 use super::tuning::TuningConfig;
 
-/// The batches of a study's networks.
-pub type BatchOf<S> = <<S as Study>::Backbone as Backbone>::Batch;
-
 /// Data, networks and options of an experiment.
 pub trait Study {
-    /// The hidden mapping of its networks.
-    type Backbone: Backbone;
-
     /// Which norm bound its networks have.
-    const BOUND: BoundOf;
+    fn bound(&self) -> BoundOf;
 
     /// The configuration of a method.
     fn model_for(&self, method: &Method) -> Result<ModelConfig>;
@@ -31,13 +25,13 @@ pub trait Study {
     fn tuning(&self) -> &TuningConfig;
 
     /// What networks are trained on.
-    fn train(&self) -> &Labelled<BatchOf<Self>>;
+    fn train(&self) -> &Labelled<ShippedBatch>;
 
     /// What is held out.
-    fn validation(&self) -> &Labelled<BatchOf<Self>>;
+    fn validation(&self) -> &Labelled<ShippedBatch>;
 
     /// What ridge and mean-field factor are chosen on.
-    fn chosen_on(&self) -> &Labelled<BatchOf<Self>> {
+    fn chosen_on(&self) -> &Labelled<ShippedBatch> {
         self.validation()
     }
 
@@ -45,7 +39,7 @@ pub trait Study {
     fn labels(&self) -> &[String];
 
     /// What a network starts from.
-    fn estimator(&self, config: ModelConfig) -> Estimator<Self::Backbone>;
+    fn estimator(&self, config: ModelConfig) -> Estimator<Shipped>;
 
     /// Everything a kept network depends on that the estimator does not know.
     fn depends_on(&self) -> String;
@@ -53,20 +47,20 @@ pub trait Study {
     /// Trains a network.
     fn fit(
         &self,
-        estimator: Estimator<Self::Backbone>,
-        fit: FitOptions<'_, Self::Backbone>,
+        estimator: Estimator<Shipped>,
+        fit: FitOptions<'_, Shipped>,
         _options: &RunOptions<'_>,
-    ) -> Result<Model<Self::Backbone>> {
-        estimator.fit(self.train(), fit)
+    ) -> Result<ShippedModel> {
+        model::fit(&estimator, self.train(), fit)
     }
 
     /// Writes a trained network as a folder of its own.
-    fn save(&self, model: Model<Self::Backbone>, folder: &Path) -> Result<()> {
+    fn save(&self, model: ShippedModel, folder: &Path) -> Result<()> {
         model.save(folder)
     }
 
     /// Reads it.
-    fn load(&self, folder: &Path, device: &Device) -> Result<Model<Self::Backbone>> {
-        Model::load(folder, device)
+    fn load(&self, folder: &Path, device: &Device) -> Result<ShippedModel> {
+        model::load(folder, device)
     }
 }

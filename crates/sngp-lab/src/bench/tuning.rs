@@ -1,10 +1,10 @@
 //! What is chosen on held-out data.
 
 use serde::{Deserialize, Serialize};
-use sngp::backbone::Backbone;
+use sngp::backbone::ShippedBatch;
 use sngp::data::{Labelled, Targets};
 use sngp::metrics::nll;
-use sngp::model::{Decision, Model};
+use sngp::model::{Decision, ShippedModel};
 use sngp::predict::{Integration, Prediction};
 use sngp::{Error, Result};
 
@@ -77,11 +77,11 @@ impl TuningConfig {
 
 /// Chooses ridge and mean-field factor by the negative log-likelihood of held-out examples, for
 /// models that have a variance. What there is no choice of stays as it is configured.
-pub(super) fn tune<B: Backbone>(
-    model: Model<B>,
-    held_out: &Labelled<B::Batch>,
+pub(super) fn tune(
+    model: ShippedModel,
+    held_out: &Labelled<ShippedBatch>,
     config: &TuningConfig,
-) -> Result<Model<B>> {
+) -> Result<ShippedModel> {
     if !config.chooses() || model.precisions().next().is_none() {
         return Ok(model);
     }
@@ -90,7 +90,7 @@ pub(super) fn tune<B: Backbone>(
         [] => vec![model.config().posterior.ridge],
         ridges => ridges.to_vec(),
     };
-    let mut best: Option<(f64, Model<B>)> = None;
+    let mut best: Option<(f64, ShippedModel)> = None;
     for ridge in ridges {
         let model = model.clone().with_ridge(ridge)?;
         let prediction = model.predict(&*held_out.inputs)?;
@@ -124,14 +124,14 @@ fn best_factor(
 }
 
 /// Lets the model abstain, by its default score.
-pub(super) fn decide<B: Backbone>(
-    model: Model<B>,
-    held_out: &Labelled<B::Batch>,
+pub(super) fn decide(
+    model: ShippedModel,
+    held_out: &Labelled<ShippedBatch>,
     config: &TuningConfig,
-) -> Result<Model<B>> {
+) -> Result<ShippedModel> {
     let score = model.config().score();
     let uncertainty = score.evaluate(&model.predict(&*held_out.inputs)?)?;
-    let decision = Decision::turning_away_at_most(config.abstain, score, &uncertainty)?;
+    let decision = Decision::rejecting_at_most(config.abstain, score, &uncertainty)?;
     Ok(model.with_decision(decision))
 }
 

@@ -1,23 +1,35 @@
 //! The table beside the paper's.
 
+use std::collections::BTreeMap;
+
+use super::experiment::DataConfig;
 use crate::bench::MISTAKES;
 use crate::bench::tables::{beside_the_paper, by_every_score, ending};
 use crate::published;
 use crate::report::Report;
 
-/// A benchmark's page: our figures beside the paper's, then every score.
-pub fn document(title: &str, report: &Report) -> String {
+/// A benchmark's page: our figures, beside the paper's where they are of the same sentences, then
+/// every score.
+pub fn document(title: &str, data: &DataConfig, report: &Report) -> String {
     let mut text = format!("# {title}\n\n");
     text.push_str(
         "Mean over seeds, ± standard error where there is more than one. `test`: sentences of the \
          known classes. `combined`: with the sentences out of scope, for which every confident \
          answer counts as wrong (ECE) and the uniform one as right (NLL, which is then at least \
          `share * ln K`). Detection is by the score in bold below, latency the median of one sentence \
-         at a time, from text to prediction. The paper's figures (BERT-base, ten seeds, \
-         its own hardware) are on the right; its NLL is close to our combined one by size, but \
-         the paper does not say what it is of.\n\n",
+         at a time, from text to prediction.",
     );
-    text += &beside_the_paper(report, &COLUMNS, &published::clinc(), &PAPER);
+    if let DataConfig::Clinc { .. } = data {
+        text.push_str(
+            " The paper's figures (BERT-base, ten seeds, its own hardware) are on the right; its \
+             NLL is close to our combined one by size, but the paper does not say what it is \
+             of.\n\n",
+        );
+        text += &beside_the_paper(report, &COLUMNS, &published::clinc(), &PAPER);
+    } else {
+        text.push_str("\n\n");
+        text += &beside_the_paper(report, &COLUMNS, &BTreeMap::new(), &[]);
+    }
     text += &by_every_score(report, "oos", "OOS");
     text += &by_every_score(report, MISTAKES, "mistakes among the test sentences");
     text += &ending(report);

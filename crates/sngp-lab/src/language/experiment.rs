@@ -14,9 +14,9 @@ use crate::experiment::{check_networks, overlaid, read};
 
 /// The experiments that are built into the binary, by name.
 pub const BUILT_IN: [(&str, &str); 3] = [
-    ("clinc-minilm", include_str!("../../../../experiments/clinc-minilm.toml")),
-    ("clinc-mpnet", include_str!("../../../../experiments/clinc-mpnet.toml")),
-    ("clinc-frozen", include_str!("../../../../experiments/clinc-frozen.toml")),
+    ("clinc-minilm", include_str!("../../experiments/clinc-minilm.toml")),
+    ("clinc-mpnet", include_str!("../../experiments/clinc-mpnet.toml")),
+    ("clinc-frozen", include_str!("../../experiments/clinc-frozen.toml")),
 ];
 
 /// An experiment on sentences.

@@ -1,7 +1,6 @@
 //! One method of an experiment: trained where it is missing, tuned, measured.
 
 use sngp::Result;
-use sngp::backbone::Backbone;
 use sngp::method::Method;
 
 use super::evaluate::measure;
@@ -10,15 +9,17 @@ use crate::bench::{Networks, class_labels, latency};
 use crate::report::Measurements;
 
 /// A text benchmark.
-pub struct Bench<'a, B: Backbone> {
+pub struct Bench<'a> {
     /// Its networks.
-    pub networks: Networks<'a, Setup<B>>,
+    pub networks: Networks<'a>,
+    /// What they are trained on.
+    pub setup: &'a Setup,
 }
 
-impl<B: Backbone> Bench<'_, B> {
+impl Bench<'_> {
     /// Measures a method with one seed.
     pub fn run(&self, method: &Method, seed: u64, measurements: &mut Measurements) -> Result<()> {
-        let setup = self.networks.study;
+        let setup = self.setup;
         let task = &setup.task;
         let measured_on = format!(
             "{:?} {:?} {:?}",
@@ -26,7 +27,7 @@ impl<B: Backbone> Bench<'_, B> {
             task.test.targets,
             task.out_of_scope.digest()
         );
-        let measured = self.networks.measure(method, seed, &measured_on, |model, measured| {
+        let measured = self.networks.measure(method, seed, &measured_on, &|model, measured| {
             let test = model.predict(&*task.test.inputs)?;
             let strangers = model.predict(&*task.out_of_scope)?;
             let labels = class_labels(&task.test)?;

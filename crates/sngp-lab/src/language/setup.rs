@@ -3,11 +3,11 @@
 use std::path::Path;
 
 use burn::module::Module;
-use burn::tensor::{Device, Tensor};
-use sngp::backbone::{Backbone, Bert, Pooler};
+use burn::tensor::Device;
+use sngp::backbone::{Bert, Shipped, ShippedBatch, ShippedConfig};
 use sngp::data::Labelled;
 use sngp::method::Method;
-use sngp::model::{Estimator, FitOptions, Model, ModelConfig};
+use sngp::model::{self, Estimator, FitOptions, ModelConfig, ShippedModel};
 use sngp::nn::Head;
 use sngp::text::{EncoderOptions, PretrainedEncoder, TextModel};
 use sngp::{Error, Result};
@@ -18,24 +18,21 @@ use super::task::{Task, TextTask};
 use crate::bench::{BoundOf, RunOptions, Study, TuningConfig};
 
 /// What the networks of an experiment start from and learn.
-pub struct Setup<B: Backbone> {
+pub struct Setup {
     /// The experiment.
     pub experiment: TextExperiment,
     /// The backbone's configuration.
-    pub backbone: B::Config,
+    pub backbone: ShippedConfig,
     /// The backbone they start from.
-    pub pretrained: B,
+    pub pretrained: Shipped,
     /// What they learn, as sentences.
     pub sentences: TextTask,
     /// The same as their inputs.
-    pub task: Task<B::Batch>,
+    pub task: Task<ShippedBatch>,
     /// Vectors of the training sentences, where the output layer is trained on them first.
-    vectors: Option<Labelled<Tensor<2>>>,
+    vectors: Option<Labelled<ShippedBatch>>,
     /// The encoder the backbone comes from.
     encoder: PretrainedEncoder,
-    /// The whole network around a trained backbone, and back.
-    wrap: fn(&PretrainedEncoder, B) -> Bert,
-    unwrap: fn(Bert) -> B,
 }
 
 /// Reads sentences and encoder.
@@ -59,22 +56,36 @@ fn read(
     Ok((task, encoder))
 }
 
-impl Setup<Bert> {
-    /// For an encoder that is trained.
-    pub fn fine_tuning(
+impl Setup {
+    /// Reads an experiment: its encoder is trained, or its vectors are computed once and kept in a
+    /// folder.
+    pub fn read(
+        experiment: TextExperiment,
+        folder: &Path,
+        cache: &Path,
+        device: &Device,
+    ) -> Result<Self> {
+        match experiment.encoder.train {
+            Trained::Nothing => Self::frozen(experiment, folder, cache, device),
+            _ => Self::fine_tuning(experiment, folder, cache, device),
+        }
+    }
+
+    fn fine_tuning(
         experiment: TextExperiment,
         folder: &Path,
         cache: &Path,
         device: &Device,
     ) -> Result<Self> {
         let (task, encoder) = read(&experiment, folder, device)?;
-        let inputs = Task::new(&task, |texts| encoder.sentences(texts))?;
+        let inputs = Task::new(&task, |texts| Ok(Shipped::inputs(encoder.sentences(texts)?)))?;
         let vectors = match &experiment.head_first {
             None => None,
             Some(_) => {
                 let cache = EmbeddingCache { folder: cache.to_path_buf() };
                 let vectors = cache.table(&encoder, &task.train.texts, device)?;
-                Some(Labelled::new(vectors, (*inputs.train.targets).clone())?)
+                let targets = (*inputs.train.targets).clone();
+                Some(Labelled::new(Shipped::inputs(vectors), targets)?)
             }
         };
         let mut pretrained = encoder.network.clone();
@@ -85,19 +96,14 @@ impl Setup<Bert> {
             task: inputs,
             sentences: task,
             vectors,
-            backbone: encoder.config.clone(),
-            pretrained,
+            backbone: encoder.config.clone().into(),
+            pretrained: pretrained.into(),
             encoder,
             experiment,
-            wrap: |_, network| network,
-            unwrap: |network| network,
         })
     }
-}
 
-impl Setup<Pooler> {
-    /// For an encoder that is not trained: its vectors are computed once and kept in a folder.
-    pub fn frozen(
+    fn frozen(
         experiment: TextExperiment,
         folder: &Path,
         cache: &Path,
@@ -105,21 +111,18 @@ impl Setup<Pooler> {
     ) -> Result<Self> {
         let (task, encoder) = read(&experiment, folder, device)?;
         let cache = EmbeddingCache { folder: cache.to_path_buf() };
+        let vectors = |texts: &[String]| Ok(Shipped::inputs(cache.table(&encoder, texts, device)?));
         Ok(Self {
-            task: Task::new(&task, |texts| cache.table(&encoder, texts, device))?,
+            task: Task::new(&task, vectors)?,
             sentences: task,
             vectors: None,
-            backbone: encoder.config.pooler.clone(),
-            pretrained: encoder.network.pooler.clone(),
+            backbone: encoder.config.pooler.clone().into(),
+            pretrained: encoder.network.pooler.clone().into(),
             encoder,
             experiment,
-            wrap: |encoder, pooler| Bert { encoder: encoder.network.encoder.clone(), pooler },
-            unwrap: |network| network.pooler,
         })
     }
-}
 
-impl<B: Backbone> Setup<B> {
     /// The output layer that networks of a configuration start from, where it is trained first.
     fn head(&self, config: &ModelConfig, options: &RunOptions<'_>) -> Result<Option<Head>> {
         let (Some(vectors), Some(training)) = (&self.vectors, &self.experiment.head_first) else {
@@ -127,9 +130,8 @@ impl<B: Backbone> Setup<B> {
         };
         let config = &ModelConfig { training: training.clone(), ..config.clone() };
         let pooler = self.encoder.network.pooler.clone().no_grad();
-        let estimator =
-            Estimator::<Pooler>::new(config.clone(), self.encoder.config.pooler.clone())
-                .with_pretrained(pooler);
+        let estimator = Estimator::new(config.clone(), self.encoder.config.pooler.clone().into())
+            .with_pretrained(Shipped::from(pooler));
         let name = format!("{} seed {}, output layer first", config.method, config.seed);
         let observe = |_| (options.observe)(name.clone());
         let fit = FitOptions {
@@ -137,21 +139,29 @@ impl<B: Backbone> Setup<B> {
             observe: &observe,
             ..FitOptions::new(options.device)
         };
-        let model = estimator.fit(vectors, fit)?;
+        let model = model::fit(&estimator, vectors, fit)?;
         Ok(model.networks().next().map(|network| network.head.clone()))
     }
 
     /// A fitted model as one that takes text.
-    pub fn export(&self, model: Model<B>) -> Result<TextModel> {
+    pub fn export(&self, model: ShippedModel) -> Result<TextModel> {
         let encoder = &self.encoder;
-        let model = model.behind(encoder.config.clone(), |own| (self.wrap)(encoder, own))?;
+        // A pooler that was trained on vectors goes back behind the encoder they came from.
+        let whole = |own: Shipped| match own {
+            Shipped::Pooler(pooler) => {
+                Shipped::from(Bert { encoder: encoder.network.encoder.clone(), pooler })
+            }
+            other => other,
+        };
+        let model = model.behind(ShippedConfig::from(encoder.config.clone()), whole)?;
         TextModel::new(model, encoder.tokenizer.clone())
     }
 }
 
-impl<B: Backbone> Study for Setup<B> {
-    type Backbone = B;
-    const BOUND: BoundOf = BoundOf::Dense;
+impl Study for Setup {
+    fn bound(&self) -> BoundOf {
+        BoundOf::Dense
+    }
 
     fn model_for(&self, method: &Method) -> Result<ModelConfig> {
         self.experiment.model_for(method)
@@ -161,11 +171,11 @@ impl<B: Backbone> Study for Setup<B> {
         &self.experiment.tuning
     }
 
-    fn train(&self) -> &Labelled<B::Batch> {
+    fn train(&self) -> &Labelled<ShippedBatch> {
         &self.task.train
     }
 
-    fn validation(&self) -> &Labelled<B::Batch> {
+    fn validation(&self) -> &Labelled<ShippedBatch> {
         &self.task.validation
     }
 
@@ -173,7 +183,7 @@ impl<B: Backbone> Study for Setup<B> {
         &self.task.labels
     }
 
-    fn estimator(&self, config: ModelConfig) -> Estimator<B> {
+    fn estimator(&self, config: ModelConfig) -> Estimator<Shipped> {
         Estimator::new(config, self.backbone.clone()).with_pretrained(self.pretrained.clone())
     }
 
@@ -183,24 +193,28 @@ impl<B: Backbone> Study for Setup<B> {
 
     fn fit(
         &self,
-        mut estimator: Estimator<B>,
-        fit: FitOptions<'_, B>,
+        mut estimator: Estimator<Shipped>,
+        fit: FitOptions<'_, Shipped>,
         options: &RunOptions<'_>,
-    ) -> Result<Model<B>> {
+    ) -> Result<ShippedModel> {
         estimator.head = self.head(&estimator.config, options)?;
-        estimator.fit(&self.task.train, fit)
+        model::fit(&estimator, &self.task.train, fit)
     }
 
     /// As a model that takes text.
-    fn save(&self, model: Model<B>, folder: &Path) -> Result<()> {
+    fn save(&self, model: ShippedModel, folder: &Path) -> Result<()> {
         self.export(model)?.save(folder)
     }
 
-    fn load(&self, folder: &Path, device: &Device) -> Result<Model<B>> {
-        let model = Model::<Bert>::load(folder, device)?;
-        if *model.backbone() != self.encoder.config {
+    fn load(&self, folder: &Path, device: &Device) -> Result<ShippedModel> {
+        let model = model::load(folder, device)?;
+        if *model.backbone() != ShippedConfig::from(self.encoder.config.clone()) {
             return Err(Error::corrupt(folder, "its encoder is not the experiment's"));
         }
-        model.behind(self.backbone.clone(), self.unwrap)
+        let frozen = matches!(self.pretrained, Shipped::Pooler(_));
+        model.behind(self.backbone.clone(), |whole| match whole {
+            Shipped::Bert(network) if frozen => Shipped::from(network.pooler),
+            other => other,
+        })
     }
 }

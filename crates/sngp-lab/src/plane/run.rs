@@ -14,8 +14,8 @@ use super::reference::Reference;
 use super::surface::{grid_table, panel};
 use crate::dataset::Plane;
 use crate::experiment::PlaneExperiment;
-use crate::figure::Surface;
 use crate::report::Measurements;
+use sngp_report::figure::Surface;
 
 /// Where and how a run is made.
 pub struct RunOptions<'a> {

@@ -4,7 +4,7 @@ use ndarray::Array2;
 use sngp::data::Table;
 
 use crate::dataset::{Plane, X_RANGE, Y_RANGE};
-use crate::figure::{Grid, Points, Surface, SurfaceFigure, SurfaceRow};
+use sngp_report::figure::{Grid, Points, Surface, SurfaceFigure, SurfaceRow};
 
 /// The grid that surfaces are computed on.
 pub const GRID: Grid = Grid { x: X_RANGE, y: Y_RANGE, columns: 100, rows: 100 };

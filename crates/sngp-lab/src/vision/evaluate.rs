@@ -2,23 +2,21 @@
 
 use std::collections::BTreeMap;
 
-use burn::tensor::Tensor;
 use sngp::Result;
-use sngp::backbone::Backbone;
 use sngp::metrics::{Classification, Ece, reliability};
-use sngp::model::Model;
+use sngp::model::ShippedModel;
 use sngp::predict::Prediction;
 use sngp::train::check_interrupted;
+use sngp_report::evidence::{Evidence, Scored, plots};
 
 use super::measured_on::MeasuredOn;
 use super::run::PLOTS;
 use crate::bench::{Measured, RunOptions, class_labels, detection, latency, mistakes};
-use crate::evidence::{Evidence, Scored, plots};
 
 /// Measures a model on clean, corrupted and foreign images.
-pub(super) fn measure<B: Backbone<Batch = Tensor<4>>>(
+pub(super) fn measure(
     sets: &MeasuredOn,
-    model: &Model<B>,
+    model: &ShippedModel,
     options: &RunOptions<'_>,
     measured: &mut Measured,
 ) -> Result<()> {
@@ -46,7 +44,7 @@ pub(super) fn measure<B: Backbone<Batch = Tensor<4>>>(
     }
     for (index, (name, images)) in sets.strangers.iter().enumerate() {
         check_interrupted(&options.interrupter)?;
-        let strangers = model.predict(images)?;
+        let strangers = model.predict(&**images)?;
         detection(name, &test, &strangers, &score, measured)?;
         if index == 0 {
             evidence.ood = score.evaluate(&strangers)?;

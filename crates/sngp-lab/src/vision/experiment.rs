@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
-use sngp::backbone::{ResNetConfig, WideResNetConfig};
+use sngp::backbone::{Normalization, ResNetConfig, ShippedConfig, WideResNetConfig};
 use sngp::method::Method;
 use sngp::model::ModelConfig;
 use sngp::weights::{KeyMap, KeyRule};
@@ -18,7 +18,7 @@ use crate::published;
 
 macro_rules! built_in {
     ($($name:literal),+ $(,)?) => {
-        [$(($name, include_str!(concat!("../../../../experiments/", $name, ".toml")))),+]
+        [$(($name, include_str!(concat!("../../experiments/", $name, ".toml")))),+]
     };
 }
 
@@ -99,6 +99,29 @@ pub enum NetworkConfig {
     WideResnet(WideResNetConfig),
     /// The residual network of published CIFAR weights.
     Resnet(ResNetConfig),
+}
+
+impl NetworkConfig {
+    /// The backbone's configuration with what an experiment leaves to the data: the images' size,
+    /// and how their channels are normalized where nothing else was given.
+    pub fn complete(
+        &self,
+        image: [usize; 3],
+        moments: impl FnOnce() -> Normalization,
+    ) -> ShippedConfig {
+        match self.clone() {
+            Self::WideResnet(mut config) => {
+                config.image = image;
+                config.normalization.get_or_insert_with(moments);
+                config.into()
+            }
+            Self::Resnet(mut config) => {
+                config.image = image;
+                config.normalization.get_or_insert_with(moments);
+                config.into()
+            }
+        }
+    }
 }
 
 /// Published weights.

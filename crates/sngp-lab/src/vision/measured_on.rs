@@ -1,8 +1,9 @@
 //! What models are measured on.
 
 use std::path::Path;
+use std::sync::Arc;
 
-use burn::tensor::Tensor;
+use sngp::backbone::{Shipped, ShippedBatch};
 use sngp::data::{Inputs, Labelled};
 use sngp::hash::sha256;
 use sngp::{Error, Result};
@@ -14,11 +15,11 @@ use crate::dataset::image::{Augmentation, ImageInputs, Images, Split};
 /// Test images, clean and corrupted, and images of no class.
 pub struct MeasuredOn {
     /// Clean test images.
-    pub test: Labelled<Tensor<4>>,
+    pub test: Labelled<ShippedBatch>,
     /// Test images under worse conditions: every corruption at every severity.
-    pub shifted: Vec<Labelled<Tensor<4>>>,
+    pub shifted: Vec<Labelled<ShippedBatch>>,
     /// Images of no class, by name.
-    pub strangers: Vec<(String, ImageInputs)>,
+    pub strangers: Vec<(String, Arc<dyn Inputs<ShippedBatch>>)>,
     /// A hash of all of it.
     pub digest: String,
 }
@@ -41,7 +42,8 @@ impl MeasuredOn {
         let strangers = experiment.strangers.iter().map(|strangers| {
             let name = strangers.source.name();
             let images = strangers.source.read(folder, Split::Test)?;
-            Ok((name.to_string(), plain(fitted(images, &test, name)?)))
+            let images = Shipped::inputs(plain(fitted(images, &test, name)?));
+            Ok((name.to_string(), Arc::new(images) as Arc<dyn Inputs<ShippedBatch>>))
         });
         let strangers = strangers.collect::<Result<_>>()?;
         let test = labelled(plain(test))?;

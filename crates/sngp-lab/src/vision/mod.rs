@@ -1,6 +1,6 @@
 //! Images: classifiers that know what looks like nothing they have seen.
 //!
-//! [`VisionExperiment`] says what is trained on what, [`with_setup`] reads it and makes networks for
+//! [`VisionExperiment`] says what is trained on what, [`Setup::read`] reads it and makes networks for
 //! it, and [`Bench::run`] trains what is missing, tunes it on held-out images and measures it on
 //! clean, corrupted and foreign ones.
 
@@ -24,7 +24,7 @@ pub use experiment::{
 };
 pub use measured_on::MeasuredOn;
 pub use run::{Bench, PLOTS};
-pub use setup::{ImageBackbone, Setup, WithSetup, with_setup};
+pub use setup::Setup;
 pub use shift::ShiftConfig;
 pub use source::Source;
 pub use task::VisionTask;

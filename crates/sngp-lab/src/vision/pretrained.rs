@@ -5,10 +5,10 @@ use std::path::Path;
 use burn::nn::{Linear, LinearConfig};
 use burn::tensor::{Device, Tensor};
 use ndarray::{Array2, Axis};
-use sngp::backbone::{Backbone, Identity, IdentityConfig};
+use sngp::backbone::{Backbone, IdentityConfig, Shipped, ShippedBatch, ShippedConfig};
 use sngp::data::{Labelled, Table};
 use sngp::method::Output;
-use sngp::model::{Estimator, FitOptions, Model};
+use sngp::model::{Estimator, FitOptions, Model, ShippedModel, fit_output};
 use sngp::nn::Head;
 use sngp::weights::PublishedWeights;
 use sngp::{Error, Network, Pass, Result};
@@ -19,25 +19,25 @@ use super::experiment::{PretrainedConfig, Trained};
 const BATCH: usize = 512;
 
 /// A published network.
-pub(super) struct Pretrained<B> {
-    pub backbone: B,
+pub(super) struct Pretrained {
+    pub backbone: Shipped,
     pub head: Linear,
     pub trained: Trained,
 }
 
-impl<B: Backbone> Pretrained<B> {
+impl Pretrained {
     /// Reads its weights; all of them have to fit.
     pub fn read(
         config: &PretrainedConfig,
         folder: &Path,
-        backbone: &B::Config,
+        backbone: &ShippedConfig,
         classes: usize,
         device: &Device,
     ) -> Result<Self> {
         let mut weights = PublishedWeights::read(folder.join(&config.file), &config.map())?;
-        let head = LinearConfig::new(B::width(backbone), classes).init(device);
+        let head = LinearConfig::new(Shipped::width(backbone), classes).init(device);
         let filled = Self {
-            backbone: weights.fill("backbone", B::build(backbone, device)?)?,
+            backbone: weights.fill("backbone", Shipped::build(backbone, device)?)?,
             head: weights.fill("head", head)?,
             trained: config.train,
         };
@@ -49,10 +49,10 @@ impl<B: Backbone> Pretrained<B> {
     /// fitted to its hidden vectors.
     pub fn fit(
         &self,
-        estimator: &Estimator<B>,
-        data: &Labelled<B::Batch>,
-        options: FitOptions<'_, B>,
-    ) -> Result<Model<B>> {
+        estimator: &Estimator<Shipped>,
+        data: &Labelled<ShippedBatch>,
+        options: FitOptions<'_, Shipped>,
+    ) -> Result<ShippedModel> {
         let recipe = estimator.config.method.recipe();
         let (config, backbone) = (estimator.config.clone(), estimator.backbone.clone());
         match (recipe.output, recipe.spectral) {
@@ -69,17 +69,17 @@ impl<B: Backbone> Pretrained<B> {
             }
             (Output::GaussianProcess, false) => {
                 let vectors = Table::new(self.vectors(data, &options.device)?.view())?;
-                let vectors = Labelled::new(vectors, (*data.targets).clone())?;
-                let width = B::width(&backbone);
+                let vectors = Labelled::new(Shipped::inputs(vectors), (*data.targets).clone())?;
+                let width = Shipped::width(&backbone);
                 let direct = FitOptions {
                     labels: options.labels,
                     interrupter: options.interrupter,
                     observe: options.observe,
                     ..FitOptions::new(&options.device)
                 };
-                let estimator = Estimator::<Identity>::new(config, IdentityConfig { width });
-                let (model, _) = estimator.fit_output(&vectors, direct)?;
-                model.behind(backbone, |_: Identity| self.backbone.clone())
+                let estimator = Estimator::new(config, IdentityConfig { width }.into());
+                let (model, _) = fit_output(&estimator, &vectors, direct)?;
+                model.behind(backbone, |_: Shipped| self.backbone.clone())
             }
             _ => Err(Error::Unsupported(format!(
                 "{} trains the network, and this experiment leaves it as it was published; set \
@@ -90,7 +90,7 @@ impl<B: Backbone> Pretrained<B> {
     }
 
     /// The hidden vectors of all images.
-    fn vectors(&self, data: &Labelled<B::Batch>, device: &Device) -> Result<Array2<f32>> {
+    fn vectors(&self, data: &Labelled<ShippedBatch>, device: &Device) -> Result<Array2<f32>> {
         let rows: Vec<usize> = (0..data.rows()).collect();
         let mut all = Array2::zeros((0, 0));
         for rows in rows.chunks(BATCH) {

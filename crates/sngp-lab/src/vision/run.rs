@@ -4,12 +4,11 @@ use std::collections::BTreeMap;
 
 use sngp::Result;
 use sngp::method::Method;
+use sngp_report::figure::{Panel, Panels};
 
 use super::evaluate::measure;
 use super::measured_on::MeasuredOn;
-use super::setup::{ImageBackbone, Setup};
 use crate::bench::Networks;
-use crate::figure::{Panel, Panels};
 use crate::report::Measurements;
 
 /// The plots of every method, and the names of the files they are in.
@@ -17,18 +16,18 @@ pub const PLOTS: [(&str, &str); 3] =
     [("reliability", "reliability"), ("histogram", "scores"), ("risk_coverage", "risk-coverage")];
 
 /// An image benchmark.
-pub struct Bench<'a, B: ImageBackbone> {
+pub struct Bench<'a> {
     /// Its networks.
-    pub networks: Networks<'a, Setup<B>>,
+    pub networks: Networks<'a>,
     /// What they are measured on.
     pub sets: MeasuredOn,
     /// The plots of the methods' first seeds, by the name of their file.
     pub figures: BTreeMap<&'static str, Panels>,
 }
 
-impl<'a, B: ImageBackbone> Bench<'a, B> {
+impl<'a> Bench<'a> {
     /// A benchmark that has measured nothing yet.
-    pub fn new(networks: Networks<'a, Setup<B>>, sets: MeasuredOn) -> Self {
+    pub fn new(networks: Networks<'a>, sets: MeasuredOn) -> Self {
         Self { networks, sets, figures: BTreeMap::new() }
     }
 
@@ -40,7 +39,7 @@ impl<'a, B: ImageBackbone> Bench<'a, B> {
         measurements: &mut Measurements,
     ) -> Result<()> {
         let (sets, options) = (&self.sets, &self.networks.options);
-        let measured = self.networks.measure(method, seed, &sets.digest, |model, found| {
+        let measured = self.networks.measure(method, seed, &sets.digest, &|model, found| {
             measure(sets, &model, options, found)
         })?;
         self.networks.add(method, &measured, measurements);

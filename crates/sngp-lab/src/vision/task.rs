@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use burn::tensor::Tensor;
+use sngp::backbone::{Shipped, ShippedBatch};
 use sngp::data::{Labelled, Targets};
 use sngp::{Error, Result};
 
@@ -15,12 +15,12 @@ pub struct VisionTask {
     /// The names of the classes.
     pub labels: Vec<String>,
     /// What models are trained on.
-    pub train: Labelled<Tensor<4>>,
+    pub train: Labelled<ShippedBatch>,
     /// What is held out.
-    pub validation: Labelled<Tensor<4>>,
+    pub validation: Labelled<ShippedBatch>,
     /// What ridge and mean-field factor are chosen on: the same, and corrupted ones where the
     /// experiment asks for them.
-    pub chosen_on: Labelled<Tensor<4>>,
+    pub chosen_on: Labelled<ShippedBatch>,
     /// The training images.
     pub images: ImageInputs,
 }
@@ -74,10 +74,10 @@ fn with_corrupted(clean: &Images, count: usize) -> Result<Images> {
 }
 
 /// Images with their classes.
-pub(super) fn labelled(inputs: ImageInputs) -> Result<Labelled<Tensor<4>>> {
+pub(super) fn labelled(inputs: ImageInputs) -> Result<Labelled<ShippedBatch>> {
     let Images { labels, names, .. } = inputs.images();
     let targets = Targets::Classes { labels: labels.clone(), classes: names.len() };
-    Labelled::new(inputs, targets)
+    Labelled::new(Shipped::inputs(inputs), targets)
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use burn::tensor::Device;
-use sngp::backbone::{Backbone, ResNet, ResNetConfig};
+use sngp::backbone::{Backbone, ResNetConfig};
 use sngp::data::Inputs;
 use sngp::{Pass, Result};
 
@@ -25,20 +25,21 @@ fn folder(images: &[&str]) -> Option<PathBuf> {
     Some(weights.ancestors().nth(2)?.to_owned())
 }
 
-fn resnet20(folder: &Path) -> Result<Pretrained<ResNet>> {
+fn resnet20(folder: &Path) -> Result<Pretrained> {
     let experiment = published();
     let NetworkConfig::Resnet(network) = &experiment.network else { unreachable!("it is one") };
     let config = experiment.pretrained.as_ref().unwrap();
-    Pretrained::read(config, folder, network, 10, &Device::flex())
+    Pretrained::read(config, folder, &network.clone().into(), 10, &Device::flex())
 }
 
 /// How many images it recognizes.
-fn right(network: &Pretrained<ResNet>, images: Images) -> usize {
+fn right(network: &Pretrained, images: Images) -> usize {
     let (labels, device) = (images.labels.clone(), Device::flex());
     let images = ImageInputs::new(images, Augmentation::default());
     let rows: Vec<usize> = (0..images.rows()).collect();
     let batches = rows.chunks(500).map(|rows| {
-        let hidden = network.backbone.forward(images.batch(rows, &device), &mut Pass::evaluate());
+        let hidden =
+            network.backbone.forward(images.batch(rows, &device).into(), &mut Pass::evaluate());
         let answers = network.head.forward(hidden).argmax(1).into_data();
         answers.iter::<i64>().zip(rows).filter(|(a, row)| *a as usize == labels[**row]).count()
     });
@@ -88,7 +89,7 @@ fn weights_of_another_depth_are_refused() {
     let config = experiment.pretrained.as_ref().unwrap();
     for depth in [14, 26] {
         let network = ResNetConfig { depth, ..Default::default() };
-        let read = Pretrained::<ResNet>::read(config, &folder, &network, 10, &Device::flex());
+        let read = Pretrained::read(config, &folder, &network.clone().into(), 10, &Device::flex());
         assert!(read.is_err(), "depth {depth}");
     }
 }

@@ -4,8 +4,8 @@ use burn::module::Module;
 use burn::tensor::{Device, Tensor};
 use serde::{Deserialize, Serialize};
 
-use super::Backbone;
-use crate::spectral::Stage;
+use super::{Backbone, InputShape};
+use crate::spectral::{SpectralLayers, Stage};
 use crate::{Error, Pass, Result};
 
 /// Configuration of [`Identity`].
@@ -36,6 +36,8 @@ pub struct Identity {
     width: usize,
 }
 
+impl SpectralLayers for Identity {}
+
 impl Backbone for Identity {
     const NAME: &'static str = "identity";
     type Config = IdentityConfig;
@@ -65,6 +67,10 @@ impl Backbone for Identity {
 
     fn batch_of_rows(_config: &IdentityConfig, rows: Tensor<2>) -> Option<Tensor<2>> {
         Some(rows)
+    }
+
+    fn input(config: &IdentityConfig) -> InputShape {
+        InputShape::Vectors { width: config.width }
     }
 
     fn stages(&self) -> Vec<Stage> {

@@ -8,9 +8,9 @@ mod batch;
 mod bert;
 mod identity;
 mod images;
-mod registry;
 mod res_ffn;
 mod resnet;
+mod shipped;
 mod wide_resnet;
 
 pub use batch::Batch;
@@ -19,21 +19,54 @@ pub use bert::{
 };
 pub use identity::{Identity, IdentityConfig};
 pub use images::Normalization;
-pub use registry::{BACKBONES, BackboneEntry, backbone};
 pub use res_ffn::{ResFfn, ResFfnConfig};
 pub use resnet::{ResNet, ResNetConfig};
+pub use shipped::{BACKBONES, BackboneEntry, Shipped, ShippedBatch, ShippedConfig, ShippedInputs};
 pub use wide_resnet::{WideResNet, WideResNetConfig};
 
 use burn::module::{Module, ModuleDisplay};
 use burn::tensor::{Device, Tensor};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde_json::Value;
 
-use crate::spectral::{SpectralLayer, Stage};
-use crate::{Pass, Result};
+use crate::spectral::{SpectralLayers, Stage};
+use crate::text::TokenBatch;
+use crate::{Error, Pass, Result};
+
+/// What a backbone takes, in the words of a model's signature.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum InputShape {
+    /// Vectors of so many numbers.
+    Vectors {
+        /// Numbers of a vector.
+        width: usize,
+    },
+    /// Images of numbers from 0 to 1.
+    Images {
+        /// Channels, e.g. 3 for colours.
+        channels: usize,
+        /// Rows of pixels.
+        height: usize,
+        /// Columns of pixels.
+        width: usize,
+    },
+    /// Sentences in tokens.
+    Sentences {
+        /// The most tokens a sentence may have.
+        max_tokens: usize,
+        /// Rows of the table of tokens.
+        vocabulary: usize,
+        /// Numbers of a token's vector.
+        token_width: usize,
+    },
+    /// Something the library does not know.
+    Other,
+}
 
 /// A hidden mapping from a batch of inputs to vectors.
-pub trait Backbone: Module + ModuleDisplay + Sync + 'static {
+pub trait Backbone: Module + ModuleDisplay + SpectralLayers + Sync + 'static {
     /// The name it is saved and listed by.
     const NAME: &'static str;
 
@@ -62,9 +95,14 @@ pub trait Backbone: Module + ModuleDisplay + Sync + 'static {
         None
     }
 
-    /// The layers whose spectral norm the normalized methods bound; the residual ones, as a rule.
-    fn spectral_layers(&mut self) -> Vec<SpectralLayer<'_>> {
-        Vec::new()
+    /// Tokenized sentences as a batch, where the backbone takes such.
+    fn batch_of_tokens(_config: &Self::Config, _tokens: TokenBatch) -> Option<Self::Batch> {
+        None
+    }
+
+    /// What it takes, for a model's signature.
+    fn input(_config: &Self::Config) -> InputShape {
+        InputShape::Other
     }
 
     /// The parts from the input up whose learning rates `layer_decay` sets apart: the beginning
@@ -77,5 +115,20 @@ pub trait Backbone: Module + ModuleDisplay + Sync + 'static {
     /// certifies nothing.
     fn stages(&self) -> Vec<Stage> {
         Vec::new()
+    }
+
+    /// The name a backbone of this configuration is saved and listed by: [`NAME`](Self::NAME),
+    /// unless one type stands for several.
+    fn name(_config: &Self::Config) -> &'static str {
+        Self::NAME
+    }
+
+    /// The configuration of a saved model.
+    fn read_config(name: &str, saved: Value) -> Result<Self::Config> {
+        if name != Self::NAME {
+            let message = format!("its backbone is `{name}`, not `{}`", Self::NAME);
+            return Err(Error::Data(message));
+        }
+        serde_json::from_value(saved).map_err(|error| Error::Data(error.to_string()))
     }
 }

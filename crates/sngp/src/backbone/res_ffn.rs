@@ -6,9 +6,9 @@ use burn::tensor::{Device, Tensor};
 use serde::{Deserialize, Serialize};
 use sngp_kernels::Activation;
 
-use super::Backbone;
+use super::{Backbone, InputShape};
 use crate::nn::{Dropout, dense};
-use crate::spectral::{SpectralLayer, Stage};
+use crate::spectral::{SpectralLayer, SpectralLayers, Stage};
 use crate::{Error, Pass, Result};
 
 /// Configuration of a [`ResFfn`]; the paper's ResFFN-12-128 by default.
@@ -58,6 +58,13 @@ impl ResFfn {
     /// A network from given layers: `lift` and one square layer a block.
     pub fn from_layers(lift: Linear, blocks: Vec<Linear>, dropout: f64) -> Self {
         Self { lift, blocks, dropout: Dropout::new(dropout) }
+    }
+}
+
+impl SpectralLayers for ResFfn {
+    fn spectral_layers(&mut self) -> Vec<SpectralLayer<'_>> {
+        let named = self.blocks.iter_mut().enumerate();
+        named.map(|(index, block)| SpectralLayer::dense(format!("blocks.{index}"), block)).collect()
     }
 }
 
@@ -111,9 +118,8 @@ impl Backbone for ResFfn {
         Some(rows)
     }
 
-    fn spectral_layers(&mut self) -> Vec<SpectralLayer<'_>> {
-        let named = self.blocks.iter_mut().enumerate();
-        named.map(|(index, block)| SpectralLayer::dense(format!("blocks.{index}"), block)).collect()
+    fn input(config: &ResFfnConfig) -> InputShape {
+        InputShape::Vectors { width: config.inputs }
     }
 
     fn stages(&self) -> Vec<Stage> {

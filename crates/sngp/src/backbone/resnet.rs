@@ -4,10 +4,10 @@ use burn::module::Module;
 use burn::tensor::{Device, Tensor, s};
 use serde::{Deserialize, Serialize};
 
-use super::Backbone;
 use super::images::{self, Normalization};
+use super::{Backbone, InputShape};
 use crate::nn::{BatchNorm, Convolution};
-use crate::spectral::SpectralLayer;
+use crate::spectral::{SpectralLayer, SpectralLayers};
 use crate::{Error, Pass, Result};
 
 /// Configuration of a [`ResNet`]; ResNet-20 on CIFAR's images by default.
@@ -98,6 +98,27 @@ fn shortcut(input: Tensor<4>, filters: usize) -> Tensor<4> {
     Tensor::cat(vec![zeros(before), sampled, zeros(filters - channels - before)], 3)
 }
 
+impl SpectralLayers for ResNet {
+    /// Every convolution, at the size of the images it sees.
+    fn spectral_layers(&mut self) -> Vec<SpectralLayer<'_>> {
+        let mut size = self.image;
+        let mut layers = vec![SpectralLayer::convolution("first", &mut self.first.conv, size)];
+        let groups = [&mut self.layer1, &mut self.layer2, &mut self.layer3];
+        for (group, blocks) in groups.into_iter().enumerate() {
+            for (index, block) in blocks.iter_mut().enumerate() {
+                let name = |layer: &str| format!("layer{}.{index}.{layer}", group + 1);
+                let stride = block.conv1.conv.stride[0];
+                let conv1 = &mut block.conv1.conv;
+                layers.push(SpectralLayer::convolution(name("conv1"), conv1, size));
+                size = size.map(|length| length.div_ceil(stride));
+                let conv2 = &mut block.conv2.conv;
+                layers.push(SpectralLayer::convolution(name("conv2"), conv2, size));
+            }
+        }
+        layers
+    }
+}
+
 impl Backbone for ResNet {
     const NAME: &'static str = "resnet";
     type Config = ResNetConfig;
@@ -143,26 +164,12 @@ impl Backbone for ResNet {
         images::check_batch(config.image, batch)
     }
 
-    fn batch_of_rows(config: &ResNetConfig, rows: Tensor<2>) -> Option<Tensor<4>> {
-        images::of_rows(config.image, rows)
+    fn input(config: &ResNetConfig) -> InputShape {
+        let [channels, height, width] = config.image;
+        InputShape::Images { channels, height, width }
     }
 
-    /// Every convolution, at the size of the images it sees.
-    fn spectral_layers(&mut self) -> Vec<SpectralLayer<'_>> {
-        let mut size = self.image;
-        let mut layers = vec![SpectralLayer::convolution("first", &mut self.first.conv, size)];
-        let groups = [&mut self.layer1, &mut self.layer2, &mut self.layer3];
-        for (group, blocks) in groups.into_iter().enumerate() {
-            for (index, block) in blocks.iter_mut().enumerate() {
-                let name = |layer: &str| format!("layer{}.{index}.{layer}", group + 1);
-                let stride = block.conv1.conv.stride[0];
-                let conv1 = &mut block.conv1.conv;
-                layers.push(SpectralLayer::convolution(name("conv1"), conv1, size));
-                size = size.map(|length| length.div_ceil(stride));
-                let conv2 = &mut block.conv2.conv;
-                layers.push(SpectralLayer::convolution(name("conv2"), conv2, size));
-            }
-        }
-        layers
+    fn batch_of_rows(config: &ResNetConfig, rows: Tensor<2>) -> Option<Tensor<4>> {
+        images::of_rows(config.image, rows)
     }
 }

@@ -4,10 +4,10 @@ use burn::module::Module;
 use burn::tensor::{Device, Tensor};
 use serde::{Deserialize, Serialize};
 
-use super::Backbone;
 use super::images::{self, Normalization};
+use super::{Backbone, InputShape};
 use crate::nn::{BatchNorm, Convolution, Dropout};
-use crate::spectral::SpectralLayer;
+use crate::spectral::{SpectralLayer, SpectralLayers};
 use crate::{Error, Pass, Result};
 
 /// Configuration of a [`WideResNet`]; the paper's WRN-28-10 on CIFAR's images by default.
@@ -113,6 +113,28 @@ impl Block {
     }
 }
 
+impl SpectralLayers for WideResNet {
+    /// Every convolution, at the size of the images it sees.
+    fn spectral_layers(&mut self) -> Vec<SpectralLayer<'_>> {
+        let mut size = self.image;
+        let mut layers = vec![SpectralLayer::convolution("first", &mut self.first.conv, size)];
+        for (index, block) in self.blocks.iter_mut().enumerate() {
+            let stride = block.conv1.conv.stride[0];
+            let name = |layer: &str| format!("blocks.{index}.{layer}");
+            let conv1 = &mut block.conv1.conv;
+            layers.push(SpectralLayer::convolution(name("conv1"), conv1, size));
+            if let Some(shortcut) = &mut block.shortcut {
+                let shortcut = &mut shortcut.conv;
+                layers.push(SpectralLayer::convolution(name("shortcut"), shortcut, size));
+            }
+            size = size.map(|length| length.div_ceil(stride));
+            let conv2 = &mut block.conv2.conv;
+            layers.push(SpectralLayer::convolution(name("conv2"), conv2, size));
+        }
+        layers
+    }
+}
+
 impl Backbone for WideResNet {
     const NAME: &'static str = "wide_resnet";
     type Config = WideResNetConfig;
@@ -156,27 +178,12 @@ impl Backbone for WideResNet {
     }
 
     /// A row is an image, channel by channel.
-    fn batch_of_rows(config: &WideResNetConfig, rows: Tensor<2>) -> Option<Tensor<4>> {
-        images::of_rows(config.image, rows)
+    fn input(config: &WideResNetConfig) -> InputShape {
+        let [channels, height, width] = config.image;
+        InputShape::Images { channels, height, width }
     }
 
-    /// Every convolution, at the size of the images it sees.
-    fn spectral_layers(&mut self) -> Vec<SpectralLayer<'_>> {
-        let mut size = self.image;
-        let mut layers = vec![SpectralLayer::convolution("first", &mut self.first.conv, size)];
-        for (index, block) in self.blocks.iter_mut().enumerate() {
-            let stride = block.conv1.conv.stride[0];
-            let name = |layer: &str| format!("blocks.{index}.{layer}");
-            let conv1 = &mut block.conv1.conv;
-            layers.push(SpectralLayer::convolution(name("conv1"), conv1, size));
-            if let Some(shortcut) = &mut block.shortcut {
-                let shortcut = &mut shortcut.conv;
-                layers.push(SpectralLayer::convolution(name("shortcut"), shortcut, size));
-            }
-            size = size.map(|length| length.div_ceil(stride));
-            let conv2 = &mut block.conv2.conv;
-            layers.push(SpectralLayer::convolution(name("conv2"), conv2, size));
-        }
-        layers
+    fn batch_of_rows(config: &WideResNetConfig, rows: Tensor<2>) -> Option<Tensor<4>> {
+        images::of_rows(config.image, rows)
     }
 }

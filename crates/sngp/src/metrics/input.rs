@@ -115,7 +115,12 @@ pub(super) fn top(row: ArrayView1<'_, f64>) -> (usize, f64) {
 ///
 /// The product is rounded before it is rounded up, or 7 % of 100 would be 8:
 /// `0.07 * 100.0` is a little more than 7.
-pub(super) fn fewest(share: f64, total: usize) -> usize {
+///
+/// ```
+/// assert_eq!(sngp::metrics::fewest(0.07, 100), 7);
+/// assert_eq!(sngp::metrics::fewest(0.8, 37), 30);
+/// ```
+pub fn fewest(share: f64, total: usize) -> usize {
     let exact = share * total as f64;
     ((exact * (1.0 - 1e-12)).ceil() as usize).clamp(1, total.max(1))
 }

@@ -3,11 +3,12 @@
 //! Three questions, three groups of functions:
 //!
 //! 1. *Are the probabilities right?* [`accuracy`], [`nll`] and [`brier`] grade them against the
-//!    labels; [`reliability`] bins them by confidence, and [`ece`] sums the gaps up. For
+//!    labels; in [`balanced_accuracy`] and [`macro_f1`] rare classes count as much as frequent
+//!    ones; [`reliability`] bins them by confidence, and [`ece`] sums the gaps up. For
 //!    regression there are [`rmse`] and [`gaussian_nll`].
 //! 2. *Is the model right when it is sure?* [`risk_coverage`] keeps the most certain predictions
-//!    first and follows the error rate; [`RiskCoverage::area`] and [`RiskCoverage::accuracy_at`]
-//!    make numbers of it.
+//!    first and follows the error rate, [`loss_coverage`] any other loss; [`RiskCoverage::area`]
+//!    and [`RiskCoverage::accuracy_at`] make numbers of it.
 //! 3. *Does the score tell strange inputs from familiar ones?* [`auroc`], [`average_precision`]
 //!    and [`fpr_at_tpr`] rank out-of-domain inputs, the positives, against in-domain ones;
 //!    [`detection_curve`] has the curves they are read off.
@@ -47,10 +48,12 @@ mod auroc;
 mod average_precision;
 mod brier;
 mod calibration;
+mod conformal;
 mod detection_curve;
 mod fpr;
 mod input;
 mod nll;
+mod per_class;
 mod rank;
 mod regression;
 mod risk_coverage;
@@ -64,12 +67,15 @@ pub use auroc::{Auroc, auroc};
 pub use average_precision::{Aupr, average_precision};
 pub use brier::{Brier, brier};
 pub use calibration::{Bin, Ece, calibration_error, ece, reliability};
+pub use conformal::conformal_quantile;
 pub use detection_curve::{DetectionCurve, detection_curve};
 pub use fpr::{FprAt95Tpr, fpr_at_tpr};
+pub use input::fewest;
 pub use nll::{Nll, nll};
+pub use per_class::{BalancedAccuracy, MacroF1, balanced_accuracy, macro_f1};
 pub use rank::spearman;
 pub use regression::{gaussian_nll, rmse};
-pub use risk_coverage::{RiskCoverage, RiskCoveragePoint, risk_coverage};
+pub use risk_coverage::{RiskCoverage, RiskCoveragePoint, loss_coverage, risk_coverage};
 pub use selective::{AccuracyAtCoverage, Aurc};
 pub use summary::MeanStderr;
 
@@ -142,6 +148,8 @@ crate::registry! {
     /// ```
     pub enum Classification as "classification metric": ClassificationMetric {
         "accuracy" => Accuracy(Accuracy),
+        "balanced_accuracy" => BalancedAccuracy(BalancedAccuracy),
+        "macro_f1" => MacroF1(MacroF1),
         "ece" => Ece(Ece),
         "nll" => Nll(Nll),
         "brier" => Brier(Brier),

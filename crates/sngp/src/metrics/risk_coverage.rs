@@ -17,7 +17,7 @@ use crate::Result;
 pub struct RiskCoveragePoint {
     /// The share of examples that are answered, the most certain first.
     pub coverage: f64,
-    /// The share of the answered ones that is wrong.
+    /// The share of the answered ones that is wrong, or their mean loss.
     pub risk: f64,
     /// The uncertainty of the last one answered. Answering up to and including it gives this
     /// coverage, or the next higher one at which a group of ties is complete.
@@ -83,25 +83,39 @@ impl RiskCoverage {
 /// # Ok::<(), sngp::Error>(())
 /// ```
 pub fn risk_coverage(uncertainty: &[f64], correct: &[bool]) -> Result<RiskCoverage> {
+    let losses: Vec<f64> = correct.iter().map(|&right| if right { 0.0 } else { 1.0 }).collect();
+    loss_coverage(uncertainty, &losses)
+}
+
+/// The same for any loss, e.g. the squared error of a number: the risk of a point is the mean loss
+/// of what is answered.
+///
+/// ```
+/// let curve = sngp::metrics::loss_coverage(&[0.3, 0.1], &[4.0, 1.0])?;
+/// assert_eq!((curve.points()[0].risk, curve.points()[1].risk), (1.0, 2.5));
+/// # Ok::<(), sngp::Error>(())
+/// ```
+pub fn loss_coverage(uncertainty: &[f64], losses: &[f64]) -> Result<RiskCoverage> {
     input::comparable("uncertainties", uncertainty)?;
-    input::same_length("correct", correct.len(), "the uncertainties", uncertainty.len())?;
+    input::finite("losses", losses)?;
+    input::same_length("losses", losses.len(), "the uncertainties", uncertainty.len())?;
 
     let order = rank::ascending(uncertainty);
     let mut points = Vec::with_capacity(order.len());
-    let mut wrong_before = 0;
+    let mut lost_before = 0.0;
     for group in rank::ties(&order, uncertainty) {
-        let wrong = group.iter().filter(|&&example| !correct[example]).count();
-        let error_rate = wrong as f64 / group.len() as f64;
+        let lost: f64 = group.iter().map(|&example| losses[example]).sum();
+        let mean = lost / group.len() as f64;
         let answered_before = points.len();
         for taken in 1..=group.len() {
             let answered = (answered_before + taken) as f64;
             points.push(RiskCoveragePoint {
                 coverage: answered / order.len() as f64,
-                risk: (wrong_before as f64 + taken as f64 * error_rate) / answered,
+                risk: (lost_before + taken as f64 * mean) / answered,
                 threshold: uncertainty[group[0]],
             });
         }
-        wrong_before += wrong;
+        lost_before += lost;
     }
     Ok(RiskCoverage { points })
 }
@@ -132,8 +146,19 @@ mod tests {
     }
 
     #[test]
+    fn errors_are_a_loss_of_one() {
+        let (uncertainty, correct) = ([0.4, 0.1, 0.4, 0.2], [false, true, true, false]);
+        let losses = correct.map(|right| if right { 0.0 } else { 1.0 });
+        let curve = loss_coverage(&uncertainty, &losses).unwrap();
+        assert_eq!(curve, risk_coverage(&uncertainty, &correct).unwrap());
+        let tenfold = loss_coverage(&uncertainty, &losses.map(|loss| 10.0 * loss)).unwrap();
+        assert!((tenfold.area() - 10.0 * curve.area()).abs() < 1e-12);
+    }
+
+    #[test]
     fn bad_input_is_an_error() {
         assert!(risk_coverage(&[], &[]).is_err());
+        assert!(loss_coverage(&[0.1], &[f64::NAN]).is_err());
         assert!(risk_coverage(&[f64::NAN], &[true]).is_err());
         assert!(risk_coverage(&[0.1], &[true, false]).is_err());
         let curve = risk_coverage(&[0.1], &[true]).unwrap();

@@ -3,47 +3,49 @@
 use std::path::Path;
 
 use burn::tensor::Device;
-
-use ndarray::{Array2, ArrayView2};
+use ndarray::{Array2, ArrayView2, Axis};
 
 use super::config::ModelConfig;
 use super::decision::Decision;
 use super::fitted::Model;
 use super::inspection::Inspection;
-use crate::backbone::{Backbone, backbone};
+use crate::backbone::{Backbone, InputShape, Shipped};
+use crate::data::Inputs;
 use crate::nn::matrix;
 use crate::posterior::Precision;
 use crate::predict::{Integration, Prediction};
+use crate::text::Sentences;
+use crate::train::batches;
 use crate::{Error, Pass, Result, host};
 
-/// A model with any backbone of the registry.
+/// Rows of numbers that go through a network together.
+const BATCH: usize = 2048;
+
+/// What a model takes whose backbone is not known.
+#[derive(Clone, Copy, Debug)]
+pub enum ModelInputs<'a> {
+    /// Vectors, or images channel by channel.
+    Vectors(ArrayView2<'a, f32>),
+    /// Tokenized sentences.
+    Sentences(&'a Sentences),
+}
+
+/// A fitted model with any backbone: one that ships with the library, or one of the caller's own.
 pub trait AnyModel: Send + Sync {
-    /// Examines the model.
-    fn inspect(&self) -> Result<Inspection>;
+    /// What it takes.
+    fn input(&self) -> InputShape;
 
-    /// Predicts rows of numbers, for backbones that take such.
-    fn predict_rows(&self, rows: ArrayView2<'_, f32>) -> Result<Prediction>;
+    /// Predicts, in batches.
+    fn predict_any(&self, inputs: ModelInputs<'_>) -> Result<Prediction>;
 
-    /// The configuration it was fitted with.
-    fn config(&self) -> &ModelConfig;
+    /// Numbers of a hidden vector.
+    fn hidden_width(&self) -> usize;
 
-    /// The names of the classes; empty for regression.
-    fn labels(&self) -> &[String];
+    /// The hidden vectors by its first network, in batches.
+    fn hidden(&self, inputs: ModelInputs<'_>) -> Result<Array2<f32>>;
 
-    /// When it abstains, if it has been told.
-    fn decision(&self) -> Option<&Decision>;
-
-    /// Tells it when to abstain.
-    fn set_decision(&mut self, decision: Decision);
-
-    /// Takes its expectation over the posterior differently.
-    fn set_integration(&mut self, integration: Integration) -> Result<()>;
-
-    /// The hidden vectors of rows of numbers, by its first network.
-    fn hidden_rows(&self, rows: ArrayView2<'_, f32>) -> Result<Array2<f32>>;
-
-    /// Accumulates the precision of rows of numbers, one for each network with a Gaussian process.
-    fn accumulate_rows(&self, rows: ArrayView2<'_, f32>) -> Result<Vec<Precision>>;
+    /// Accumulates the precision, one for each network with a Gaussian process.
+    fn accumulate_any(&self, inputs: ModelInputs<'_>) -> Result<Vec<Precision>>;
 
     /// The accumulated precision of each network with a Gaussian process.
     fn precisions(&self) -> Vec<Precision>;
@@ -51,23 +53,116 @@ pub trait AnyModel: Send + Sync {
     /// Replaces the precisions, e.g. by merged ones of the same feature maps.
     fn set_precisions(&mut self, precisions: Vec<Precision>) -> Result<()>;
 
+    /// The configuration it was fitted with.
+    fn config(&self) -> &ModelConfig;
+
+    /// The names of the classes; empty for regression.
+    fn labels(&self) -> &[String];
+
+    /// Examines the model.
+    fn inspect(&self) -> Result<Inspection>;
+
+    /// When it abstains, if it has been told.
+    fn decision(&self) -> Option<&Decision>;
+
+    /// Tells it when to abstain, or that it never does.
+    fn set_decision(&mut self, decision: Option<Decision>);
+
+    /// Takes its expectation over the posterior differently.
+    fn set_integration(&mut self, integration: Integration) -> Result<()>;
+
     /// A file saved with the model.
     fn attachment(&self, name: &str) -> Option<&[u8]>;
 
     /// Saves a file with the model.
     fn attach(&mut self, name: &str, bytes: Vec<u8>) -> Result<()>;
 
+    /// Saves it no more.
+    fn detach(&mut self, name: &str);
+
     /// Saves the model as a folder.
     fn save(&self, folder: &Path) -> Result<()>;
 }
 
 impl<B: Backbone> AnyModel for Model<B> {
-    fn inspect(&self) -> Result<Inspection> {
-        Model::inspect(self)
+    fn input(&self) -> InputShape {
+        B::input(&self.backbone)
     }
 
-    fn predict_rows(&self, rows: ArrayView2<'_, f32>) -> Result<Prediction> {
-        self.predict_batch(self.batch_of_rows(rows)?)
+    fn predict_any(&self, inputs: ModelInputs<'_>) -> Result<Prediction> {
+        match inputs {
+            ModelInputs::Vectors(rows) => {
+                let parts = rows.axis_chunks_iter(Axis(0), BATCH);
+                let predict = |rows| self.predict_batch(self.batch_of_rows(rows)?);
+                Prediction::concatenate(parts.map(predict).collect::<Result<_>>()?)
+            }
+            ModelInputs::Sentences(sentences) => self.predict(&self.tokens(sentences)?),
+        }
+    }
+
+    fn hidden_width(&self) -> usize {
+        B::width(&self.backbone)
+    }
+
+    fn hidden(&self, inputs: ModelInputs<'_>) -> Result<Array2<f32>> {
+        let network = self
+            .networks()
+            .next()
+            .ok_or_else(|| Error::Unsupported("the exact GP has no hidden vectors".to_string()))?;
+        let forward = |batch: B::Batch| -> Result<Array2<f32>> {
+            B::check(&self.backbone, &batch)?;
+            Ok(host::matrix_f32(network.backbone.forward(batch, &mut Pass::evaluate())))
+        };
+        match inputs {
+            ModelInputs::Vectors(rows) => {
+                let parts = rows.axis_chunks_iter(Axis(0), BATCH);
+                let parts = parts.map(|rows| forward(self.batch_of_rows(rows)?));
+                stacked(&parts.collect::<Result<Vec<_>>>()?)
+            }
+            ModelInputs::Sentences(sentences) => {
+                let inputs = self.tokens(sentences)?;
+                let mut all = Array2::zeros((inputs.rows(), B::width(&self.backbone)));
+                for rows in batches(&inputs, super::estimator::EVALUATION_BATCH) {
+                    let hidden = forward(inputs.batch(&rows, &self.device))?;
+                    for (row, vector) in rows.iter().zip(hidden.axis_iter(Axis(0))) {
+                        all.row_mut(*row).assign(&vector);
+                    }
+                }
+                Ok(all)
+            }
+        }
+    }
+
+    fn accumulate_any(&self, inputs: ModelInputs<'_>) -> Result<Vec<Precision>> {
+        match inputs {
+            ModelInputs::Vectors(rows) => {
+                let mut sums: Vec<Precision> = Vec::new();
+                for rows in rows.axis_chunks_iter(Axis(0), BATCH) {
+                    let batch = self.batch_of_rows(rows)?;
+                    B::check(&self.backbone, &batch)?;
+                    let parts = self.accumulate_batch(&batch)?;
+                    match sums.is_empty() {
+                        true => sums = parts,
+                        false => {
+                            for (sum, part) in sums.iter_mut().zip(&parts) {
+                                sum.merge(part)?;
+                            }
+                        }
+                    }
+                }
+                Ok(sums)
+            }
+            ModelInputs::Sentences(sentences) => self.accumulate(&self.tokens(sentences)?),
+        }
+    }
+
+    fn precisions(&self) -> Vec<Precision> {
+        Model::precisions(self).cloned().collect()
+    }
+
+    fn set_precisions(&mut self, precisions: Vec<Precision>) -> Result<()> {
+        *self = self.clone().with_precisions(precisions)?;
+        Ok(())
     }
 
     fn config(&self) -> &ModelConfig {
@@ -78,42 +173,21 @@ impl<B: Backbone> AnyModel for Model<B> {
         Model::labels(self)
     }
 
+    fn inspect(&self) -> Result<Inspection> {
+        Model::inspect(self)
+    }
+
     fn decision(&self) -> Option<&Decision> {
         Model::decision(self)
     }
 
-    fn set_decision(&mut self, decision: Decision) {
-        self.decision = Some(decision);
+    fn set_decision(&mut self, decision: Option<Decision>) {
+        self.decision = decision;
     }
 
     fn set_integration(&mut self, integration: Integration) -> Result<()> {
         integration.check()?;
         self.config.integration = integration;
-        Ok(())
-    }
-
-    fn hidden_rows(&self, rows: ArrayView2<'_, f32>) -> Result<Array2<f32>> {
-        let batch = self.batch_of_rows(rows)?;
-        B::check(&self.backbone, &batch)?;
-        let network = self
-            .networks()
-            .next()
-            .ok_or_else(|| Error::Unsupported("the exact GP has no hidden vectors".to_string()))?;
-        Ok(host::matrix_f32(network.backbone.forward(batch, &mut Pass::evaluate())))
-    }
-
-    fn accumulate_rows(&self, rows: ArrayView2<'_, f32>) -> Result<Vec<Precision>> {
-        let batch = self.batch_of_rows(rows)?;
-        B::check(&self.backbone, &batch)?;
-        self.accumulate_batch(&batch)
-    }
-
-    fn precisions(&self) -> Vec<Precision> {
-        Model::precisions(self).cloned().collect()
-    }
-
-    fn set_precisions(&mut self, precisions: Vec<Precision>) -> Result<()> {
-        *self = self.clone().with_precisions(precisions)?;
         Ok(())
     }
 
@@ -126,6 +200,10 @@ impl<B: Backbone> AnyModel for Model<B> {
         Ok(())
     }
 
+    fn detach(&mut self, name: &str) {
+        self.attachments.remove(name);
+    }
+
     fn save(&self, folder: &Path) -> Result<()> {
         Model::save(self, folder)
     }
@@ -133,18 +211,52 @@ impl<B: Backbone> AnyModel for Model<B> {
 
 impl<B: Backbone> Model<B> {
     fn batch_of_rows(&self, rows: ArrayView2<'_, f32>) -> Result<B::Batch> {
-        let rows = matrix(rows, &self.device);
-        let columns = rows.dims()[1];
-        B::batch_of_rows(&self.backbone, rows).ok_or_else(|| {
-            let backbone = B::NAME;
+        let columns = rows.ncols();
+        B::batch_of_rows(&self.backbone, matrix(rows, &self.device)).ok_or_else(|| {
+            let backbone = B::name(&self.backbone);
             Error::Unsupported(format!("backbone `{backbone}` takes no rows of {columns} numbers"))
         })
     }
+
+    fn tokens<'a>(&'a self, sentences: &'a Sentences) -> Result<Tokens<'a, B>> {
+        let first = sentences.batch(&[0], &self.device);
+        if B::batch_of_tokens(&self.backbone, first).is_none() {
+            let backbone = B::name(&self.backbone);
+            return Err(Error::Unsupported(format!("backbone `{backbone}` takes no sentences")));
+        }
+        Ok(Tokens { sentences, config: &self.backbone })
+    }
 }
 
-/// Loads a model folder whatever its backbone, as long as the registry knows it.
+/// Sentences as the batches of a backbone that is known to take such.
+struct Tokens<'a, B: Backbone> {
+    sentences: &'a Sentences,
+    config: &'a B::Config,
+}
+
+impl<B: Backbone> Inputs<B::Batch> for Tokens<'_, B> {
+    fn rows(&self) -> usize {
+        self.sentences.rows()
+    }
+
+    fn batch(&self, rows: &[usize], device: &Device) -> B::Batch {
+        B::batch_of_tokens(self.config, self.sentences.batch(rows, device))
+            .expect("a backbone that took the first sentence takes the others")
+    }
+
+    fn length(&self, row: usize) -> usize {
+        self.sentences.length(row)
+    }
+}
+
+fn stacked(parts: &[Array2<f32>]) -> Result<Array2<f32>> {
+    let views: Vec<_> = parts.iter().map(|part| part.view()).collect();
+    ndarray::concatenate(Axis(0), &views).map_err(|error| Error::Data(error.to_string()))
+}
+
+/// Loads a model folder with any of the backbones that ship with the library, as it is: what is
+/// attached to it (how raw rows become inputs, say) is not applied. For raw rows, load it as a
+/// pipeline.
 pub fn load_any(folder: impl AsRef<Path>, device: &Device) -> Result<Box<dyn AnyModel>> {
-    let folder = folder.as_ref();
-    let entry = backbone(&super::directory::backbone_name(folder)?)?;
-    (entry.load)(folder, device)
+    Ok(Box::new(Model::<Shipped>::load(folder, device)?))
 }

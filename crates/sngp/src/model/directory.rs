@@ -8,6 +8,8 @@ use burn::module::Module;
 use burn::tensor::{Device, Tensor, TensorData};
 use ndarray::Array2;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use sngp_records::files::replace_folder;
 
 use super::compose::Attachments;
 use super::config::ModelConfig;
@@ -68,62 +70,45 @@ pub fn backbone_name(folder: impl AsRef<Path>) -> Result<String> {
 }
 
 impl<B: Backbone> Model<B> {
-    /// Saves the model as a folder. It is written under a temporary name and renamed, so a crash
-    /// leaves no half model; a model that was there is replaced, anything else is left alone.
+    /// Saves the model as a folder. It is written under a temporary name and put in its place in
+    /// one step, so that a crash leaves the old model or the new one; a model that was there is
+    /// replaced, anything else is left alone.
     pub fn save(&self, folder: impl AsRef<Path>) -> Result<()> {
         let folder = folder.as_ref();
-        let occupied = folder.exists();
-        if occupied {
+        if folder.exists() {
             check_replaceable(folder)?;
         }
-        let parent = match folder.parent() {
-            Some(parent) if !parent.as_os_str().is_empty() => parent,
-            _ => Path::new("."),
-        };
-        fs::create_dir_all(parent).map_err(Error::io(parent))?;
-        let part = tempfile::Builder::new()
-            .prefix(".sngp-model-")
-            .tempdir_in(parent)
-            .map_err(Error::io(parent))?;
+        if let Some(parent) = folder.parent().filter(|parent| !parent.as_os_str().is_empty()) {
+            fs::create_dir_all(parent).map_err(Error::io(parent))?;
+        }
         let files = self.files()?;
-        for (name, bytes) in &files {
-            crate::files::write_whole(&part.path().join(name), bytes)?;
-        }
-        crate::files::write_json(&part.path().join(MANIFEST), &Manifest::of(&files))?;
-        if !occupied {
-            fs::rename(part.path(), folder).map_err(Error::io(folder))?;
-            // The folder under its temporary name is gone; there is nothing to clean up.
-            let _ = part.keep();
-            return Ok(());
-        }
-        let old = tempfile::Builder::new()
-            .prefix(".sngp-old-")
-            .tempdir_in(parent)
-            .map_err(Error::io(parent))?;
-        let aside = old.path().join("model");
-        fs::rename(folder, &aside).map_err(Error::io(folder))?;
-        if let Err(error) = fs::rename(part.path(), folder) {
-            if fs::rename(&aside, folder).is_err() {
-                let kept = old.keep().join("model");
-                let reason = format!("{error}; the old model is kept in {}", kept.display());
-                return Err(Error::corrupt(folder, reason));
+        replace_folder(folder, |part| -> Result<(), Failed> {
+            for (name, bytes) in &files {
+                crate::files::write_whole(&part.join(name), bytes)?;
             }
-            return Err(Error::io(folder)(error));
-        }
-        let _ = part.keep();
-        Ok(())
+            Ok(crate::files::write_json(&part.join(MANIFEST), &Manifest::of(&files))?)
+        })
+        .map_err(|failed| match failed {
+            Failed::Write(error) => error,
+            Failed::Replace(cause) => Error::io(folder)(cause),
+        })
     }
 
     /// Loads and verifies a model folder.
     pub fn load(folder: impl AsRef<Path>, device: &Device) -> Result<Self> {
         let folder = folder.as_ref();
         let mut files = Manifest::read(folder)?;
-        let name: BackboneName = parse(folder, &files, CONFIG)?;
-        if name.backbone != B::NAME {
-            let reason = format!("its backbone is `{}`, not `{}`", name.backbone, B::NAME);
-            return Err(Error::corrupt(folder.join(CONFIG), reason));
-        }
-        let saved: SavedConfig<B::Config> = parse(folder, &files, CONFIG)?;
+        let raw: SavedConfig<Value> = parse(folder, &files, CONFIG)?;
+        let backbone_config = B::read_config(&raw.backbone, raw.backbone_config)
+            .map_err(|error| Error::corrupt(folder.join(CONFIG), error.to_string()))?;
+        let saved = SavedConfig {
+            backbone: raw.backbone,
+            backbone_config,
+            outputs: raw.outputs,
+            model: raw.model,
+            posteriors: raw.posteriors,
+            decision: raw.decision,
+        };
         let labels: Vec<String> = parse(folder, &files, LABELS)?;
         let classes = saved.model.likelihood.classes(saved.outputs);
         if labels.len() != classes {
@@ -172,7 +157,7 @@ impl<B: Backbone> Model<B> {
             }
         }
         let config = SavedConfig {
-            backbone: B::NAME.to_string(),
+            backbone: B::name(&self.backbone).to_string(),
             backbone_config: self.backbone.clone(),
             outputs: self.outputs,
             model: self.config.clone(),
@@ -189,7 +174,25 @@ impl<B: Backbone> Model<B> {
     }
 }
 
-impl<C> SavedConfig<C> {
+/// Why a folder could not be replaced.
+enum Failed {
+    Write(Error),
+    Replace(std::io::Error),
+}
+
+impl From<Error> for Failed {
+    fn from(error: Error) -> Self {
+        Self::Write(error)
+    }
+}
+
+impl From<std::io::Error> for Failed {
+    fn from(cause: std::io::Error) -> Self {
+        Self::Replace(cause)
+    }
+}
+
+impl<C: Serialize> SavedConfig<C> {
     fn restore<B: Backbone<Config = C>>(
         &self,
         tensors: &mut Tensors,
@@ -197,6 +200,14 @@ impl<C> SavedConfig<C> {
     ) -> Result<Fitted<B>> {
         // Validation data is not saved, so an option that asks for some is no contradiction here.
         self.model.check(true)?;
+        super::plausible::check(
+            &self.backbone_config,
+            self.outputs,
+            &self.model,
+            tensors.extent(),
+        )?;
+        let width = B::width(&self.backbone_config);
+        super::plausible::check_drawn(width, self.outputs, &self.model, tensors.extent())?;
         let recipe = self.model.method.recipe();
         let Some(mut head) = self.model.head() else {
             return Ok(Fitted::Exact(Box::new(take_exact(tensors, &self.model)?)));
@@ -341,7 +352,7 @@ fn missing(folder: &Path, name: &str) -> Error {
 }
 
 /// A folder may be replaced when it is empty, or a model of ours with nothing else in it.
-fn check_replaceable(folder: &Path) -> Result<()> {
+pub fn check_replaceable(folder: &Path) -> Result<()> {
     let entries = fs::read_dir(folder).map_err(Error::io(folder))?;
     let names: Vec<_> = entries.flatten().map(|entry| entry.file_name()).collect();
     if names.is_empty() {

@@ -79,7 +79,7 @@ impl<B: Backbone> Model<B> {
                 .collect::<Result<_>>()?,
         };
         Ok(Inspection {
-            backbone: B::NAME,
+            backbone: B::name(&self.backbone),
             backbone_config: serde_json::to_value(&self.backbone).unwrap_or_default(),
             config: self.config.clone(),
             labels: self.labels.clone(),

@@ -10,8 +10,9 @@ use crate::files::read_json;
 use crate::hash::sha256;
 use crate::{Error, Result};
 
-/// The version of the folder's layout that this library writes and reads.
-pub(super) const FORMAT_VERSION: u32 = 1;
+/// The version of the folder's layout that this library writes. It reads this and every older one;
+/// `docs/model-folder.md` says what each added.
+pub(super) const FORMAT_VERSION: u32 = 2;
 pub(super) const MANIFEST: &str = "manifest.json";
 const FORMAT: &str = "sngp-model";
 
@@ -55,12 +56,12 @@ impl Manifest {
         if manifest.format != FORMAT {
             return Err(Error::corrupt(path, format!("its format is `{}`", manifest.format)));
         }
-        if manifest.format_version != FORMAT_VERSION {
+        if !(1..=FORMAT_VERSION).contains(&manifest.format_version) {
             return Err(Error::corrupt(
                 path,
                 format!(
-                    "its format version is {}, this program reads {FORMAT_VERSION}; \
-                     use the version of sngp that wrote it",
+                    "its format version is {}, this program reads up to {FORMAT_VERSION}; \
+                     install the version of sngp that wrote it, or a newer one",
                     manifest.format_version
                 ),
             ));

@@ -1,9 +1,9 @@
 //! A decision rule with a guarantee on its errors.
 
 use rand::seq::SliceRandom;
-use statrs::function::beta::{beta_reg, inv_beta_reg};
+use statrs::function::beta::beta_reg;
 
-use super::decision::Decision;
+use super::decision::{Decision, percent};
 use crate::score::Score;
 use crate::seed::{Purpose, stream};
 use crate::{Error, Result};
@@ -13,6 +13,8 @@ const PILOT: usize = 10;
 /// A start that fails ends the search, so it is taken at a smaller coverage than the one that
 /// should pass most easily: this share of it.
 const CAUTION: f64 = 0.6;
+/// Larger errors that are tried where one is not reachable, each so much larger.
+const STEP: f64 = 1.05;
 /// Fewer held-out examples than this show nothing.
 const FEWEST: usize = 20;
 
@@ -66,9 +68,20 @@ impl Decision {
             );
             return Err(Error::Data(message));
         }
-        if held_out.iter().any(|outcome| !outcome.uncertainty.is_finite()) {
-            return Err(Error::Data("an uncertainty is not a finite number".to_string()));
+        if held_out.iter().any(|outcome| outcome.uncertainty.is_nan()) {
+            return Err(Error::Data("an uncertainty is not a number".to_string()));
         }
+        Self::search(max_error, confidence, &score, held_out)
+            .ok_or_else(|| not_reachable(max_error, confidence, &score, held_out))
+    }
+
+    /// The rule itself, where there is one.
+    fn search(
+        max_error: f64,
+        confidence: f64,
+        score: &Score,
+        held_out: &[Outcome],
+    ) -> Option<Self> {
         let mut order: Vec<Outcome> = held_out.to_vec();
         order.shuffle(&mut stream(0, Purpose::Shuffle, held_out.len() as u64));
         let (pilot, test) = order.split_at(held_out.len() / PILOT);
@@ -79,44 +92,37 @@ impl Decision {
             let (accepted, errors) = test.at(threshold);
             chance_of_so_few(errors, accepted, max_error) <= level
         });
-        let Some(&threshold) = passed.last() else {
-            return Err(not_reachable(max_error, confidence, held_out.len(), &test, &proposals));
-        };
+        let &threshold = passed.last()?;
         let (accepted, _) = test.at(threshold);
         let basis = format!(
             "at most {} % of the accepted examples are wrong, with {} % confidence, by {} held-out \
              examples, of which {:.1} % were accepted",
-            100.0 * max_error,
-            100.0 * confidence,
+            percent(max_error),
+            percent(confidence),
             held_out.len(),
             100.0 * accepted as f64 / test.total() as f64
         );
-        Ok(Self { score, threshold, basis })
+        Some(Self { score: score.clone(), threshold, basis, distance: None })
     }
 }
 
-fn not_reachable(
-    max_error: f64,
-    confidence: f64,
-    examples: usize,
-    test: &Curve,
-    proposals: &[f64],
-) -> Error {
-    let best = proposals.first().map(|&threshold| {
-        let (accepted, errors) = test.at(threshold);
-        let bound = largest_error(errors, accepted, confidence);
-        format!(
-            "at best an error of {:.2} % is certain, by accepting {:.1} % of them",
-            100.0 * bound,
-            100.0 * accepted as f64 / test.total().max(1) as f64
-        )
+/// Says what is reachable instead: the least error, of ever larger ones, that these examples do
+/// show. It was looked for in the same examples, so it is a hint and no promise.
+fn not_reachable(max_error: f64, confidence: f64, score: &Score, held_out: &[Outcome]) -> Error {
+    let larger = (1..).map(|step| max_error * STEP.powi(step)).take_while(|&error| error < 1.0);
+    let reachable = larger.map(|error| (error * 1e4).ceil() / 1e4).find(|&error| {
+        error < 1.0 && Decision::search(error, confidence, score, held_out).is_some()
     });
-    let best = best.unwrap_or_else(|| "no threshold could be proposed".to_string());
+    let best = match reachable {
+        Some(error) => format!("{} % may be", percent(error)),
+        None => "no error below 100 % is".to_string(),
+    };
     Error::Data(format!(
-        "an error of at most {} % with {} % confidence is not reachable with {examples} examples; \
-         {best}. More held-out examples, or a larger error, may do",
-        100.0 * max_error,
-        100.0 * confidence,
+        "an error of at most {} % with {} % confidence is not reachable with {} examples; {best}. \
+         More held-out examples, or a larger error, may do",
+        percent(max_error),
+        percent(confidence),
+        held_out.len(),
     ))
 }
 
@@ -125,14 +131,6 @@ fn chance_of_so_few(errors: usize, n: usize, p: f64) -> f64 {
     match errors >= n {
         true => 1.0,
         false => beta_reg((n - errors) as f64, (errors + 1) as f64, 1.0 - p),
-    }
-}
-
-/// The exact upper confidence bound of an error rate (Clopper and Pearson).
-fn largest_error(errors: usize, n: usize, confidence: f64) -> f64 {
-    match errors >= n {
-        true => 1.0,
-        false => inv_beta_reg((errors + 1) as f64, (n - errors) as f64, confidence),
     }
 }
 
@@ -170,6 +168,8 @@ impl Curve {
     fn proposals(&self, max_error: f64, level: f64, rows: usize) -> Vec<f64> {
         let mut thresholds = self.uncertainties.clone();
         thresholds.dedup();
+        // What is infinitely uncertain is rejected by another rule already.
+        thresholds.retain(|threshold| threshold.is_finite());
         let share = rows as f64 / self.total() as f64;
         let expected_chance = |&threshold: &f64| {
             let (accepted, errors) = self.at(threshold);
@@ -207,8 +207,6 @@ mod tests {
         assert!((chance_of_so_few(1, 20, 0.1) - two).abs() < 1e-12);
         assert_eq!(chance_of_so_few(3, 3, 0.1), 1.0);
         assert_eq!(chance_of_so_few(0, 0, 0.1), 1.0);
-        // The rule of three, exactly: 1 - 0.05^(1/100).
-        assert!((largest_error(0, 100, 0.95) - (1.0 - 0.05f64.powf(0.01))).abs() < 1e-9);
     }
 
     /// Errors happen with probability `u^2 / 2`, `u` uniform: accepting `u <= t` costs `t^2 / 6`.
@@ -251,12 +249,12 @@ mod tests {
         };
         assert!(rule(&draw(1, 10), 0.1).contains("10 examples are too few"));
         let message = rule(&draw(1, 100), 0.001);
-        assert!(message.contains("not reachable with 100 examples; at best"), "{message}");
+        assert!(message.contains("not reachable with 100 examples; "), "{message}");
         assert!(rule(&draw(1, 100), 0.0).contains("max_error"));
         let wrong = [Outcome { uncertainty: 1.0, correct: false }; 50];
         assert!(rule(&wrong, 0.5).contains("not reachable"));
         let odd = [Outcome { uncertainty: f64::NAN, correct: true }; 50];
-        assert!(rule(&odd, 0.5).contains("finite"));
+        assert!(rule(&odd, 0.5).contains("not a number"));
     }
 
     #[test]

@@ -9,6 +9,7 @@ use safetensors::tensor::TensorView;
 use safetensors::{Dtype, SafeTensors};
 use serde::{Deserialize, Serialize};
 
+use crate::module_path::ModulePath;
 use crate::posterior::{Curvature, FeatureMapHash, Precision};
 use crate::{Error, Result};
 
@@ -41,6 +42,14 @@ impl Entry {
         }
         Ok(Self { shape: vec![columns, rows], bytes, ..self })
     }
+}
+
+/// How large the tensors of a file are.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Extent {
+    pub axis: usize,
+    pub tensors: usize,
+    pub numbers: usize,
 }
 
 /// What a precision needs beside its matrices.
@@ -99,7 +108,7 @@ impl Tensors {
 
     /// Adds every parameter of a module under `prefix`.
     pub fn put_module(&mut self, prefix: &str, module: &impl Module) {
-        module.visit(&mut Collect { tensors: self, path: vec![prefix.to_string()] });
+        module.visit(&mut Collect { tensors: self, path: ModulePath::below(prefix) });
     }
 
     /// Adds a precision, packed.
@@ -168,6 +177,17 @@ impl Tensors {
         }
     }
 
+    /// The largest axis of all tensors, how many tensors there are, and how many numbers in all.
+    pub fn extent(&self) -> Extent {
+        let axes = self.entries.values().flat_map(|entry| entry.shape.iter().copied());
+        let numbers = self.entries.values().map(|entry| entry.shape.iter().product::<usize>());
+        Extent {
+            axis: axes.max().unwrap_or(0),
+            tensors: self.entries.len(),
+            numbers: numbers.sum(),
+        }
+    }
+
     /// Whether there is a tensor of a name.
     pub fn contains(&self, name: &str) -> bool {
         self.entries.contains_key(name)
@@ -223,7 +243,7 @@ impl Tensors {
 
     /// Replaces every parameter of a module by the one saved under `prefix`.
     pub fn take_module<M: Module>(&mut self, prefix: &str, module: M) -> Result<M> {
-        let mut assign = Assign { tensors: self, path: vec![prefix.to_string()], error: None };
+        let mut assign = Assign { tensors: self, path: ModulePath::below(prefix), error: None };
         let module = module.map(&mut assign);
         match assign.error {
             Some(error) => Err(error),
@@ -255,40 +275,40 @@ fn wrong_type(name: &str, dtype: Dtype) -> Error {
 
 struct Collect<'a> {
     tensors: &'a mut Tensors,
-    path: Vec<String>,
+    path: ModulePath,
 }
 
 impl ModuleVisitor for Collect<'_> {
-    fn enter_module(&mut self, name: &str, _: &str) {
-        self.path.push(name.to_string());
+    fn enter_module(&mut self, name: &str, container: &str) {
+        self.path.enter(name, container);
     }
 
-    fn exit_module(&mut self, _: &str, _: &str) {
-        self.path.pop();
+    fn exit_module(&mut self, _: &str, container: &str) {
+        self.path.exit(container);
     }
 
     fn visit_float<const D: usize>(&mut self, param: &Param<Tensor<D>>) {
-        self.tensors.put_tensor(&self.path.join("."), param.val());
+        self.tensors.put_tensor(&self.path.joined(), param.val());
     }
 }
 
 struct Assign<'a> {
     tensors: &'a mut Tensors,
-    path: Vec<String>,
+    path: ModulePath,
     error: Option<Error>,
 }
 
 impl ModuleMapper for Assign<'_> {
-    fn enter_module(&mut self, name: &str, _: &str) {
-        self.path.push(name.to_string());
+    fn enter_module(&mut self, name: &str, container: &str) {
+        self.path.enter(name, container);
     }
 
-    fn exit_module(&mut self, _: &str, _: &str) {
-        self.path.pop();
+    fn exit_module(&mut self, _: &str, container: &str) {
+        self.path.exit(container);
     }
 
     fn map_float<const D: usize>(&mut self, param: Param<Tensor<D>>) -> Param<Tensor<D>> {
-        let name = self.path.join(".");
+        let name = self.path.joined();
         let expected = param.lazy_shape();
         match self.tensors.take_f32(&name) {
             Ok((shape, values)) if shape == expected.to_vec() => {

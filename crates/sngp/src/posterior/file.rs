@@ -42,6 +42,9 @@ pub fn load_precisions(path: impl AsRef<Path>) -> Result<Vec<Precision>> {
     let info = tensors.take_bytes(INFO).map_err(|error| damaged(&error))?;
     let infos: Vec<PrecisionInfo> =
         serde_json::from_slice(&info).map_err(|error| damaged(&error))?;
+    if infos.is_empty() {
+        return Err(Error::corrupt(path, "it holds no precision"));
+    }
     let parts = infos.iter().enumerate();
     let precisions: Result<Vec<Precision>> =
         parts.map(|(index, info)| tensors.take_precision(&name(index), info)).collect();

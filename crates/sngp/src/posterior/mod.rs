@@ -10,6 +10,7 @@ mod covariance;
 mod curvature;
 mod file;
 mod health;
+mod laplace;
 mod precision;
 
 pub use accumulation::{Accumulation, PosteriorConfig};
@@ -17,6 +18,7 @@ pub use covariance::Covariance;
 pub use curvature::Curvature;
 pub use file::{load_precisions, save_precisions};
 pub use health::Health;
+pub use laplace::Laplace;
 pub use precision::{FeatureMapHash, FeatureValue, Precision};
 
 use burn::tensor::{Device, Tensor};

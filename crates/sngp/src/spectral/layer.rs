@@ -10,7 +10,17 @@ use super::{Operator, singular_values};
 /// Iterations that bring an estimate to rest; it stops earlier when it has.
 const CONVERGED: usize = 2000;
 
-/// A named layer of a backbone, borrowed for normalization.
+/// A network that says which of its layers are to be normalized: all that spectral normalization
+/// needs to know of it.
+pub trait SpectralLayers {
+    /// The layers whose spectral norm is bounded, always in the same order; the residual ones, as
+    /// a rule. Without any, methods with spectral normalization refuse the network.
+    fn spectral_layers(&mut self) -> Vec<SpectralLayer<'_>> {
+        Vec::new()
+    }
+}
+
+/// A named layer of a network, borrowed for normalization.
 #[derive(Debug)]
 pub struct SpectralLayer<'a> {
     name: String,

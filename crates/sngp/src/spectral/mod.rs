@@ -11,7 +11,7 @@ mod normalization;
 mod operator;
 mod report;
 
-pub use layer::SpectralLayer;
+pub use layer::{SpectralLayer, SpectralLayers};
 pub use normalization::{SpectralConfig, SpectralNormalization};
 pub use operator::Operator;
 pub use report::{LayerNorm, Lipschitz, SpectralReport, Stage, singular_values};

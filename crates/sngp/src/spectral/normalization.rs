@@ -4,8 +4,7 @@ use burn::module::{Module, Param};
 use burn::tensor::Tensor;
 use serde::{Deserialize, Serialize};
 
-use super::{Operator, SpectralLayer};
-use crate::backbone::Backbone;
+use super::{Operator, SpectralLayer, SpectralLayers};
 use crate::nn::frozen;
 use crate::{Error, Result};
 
@@ -57,7 +56,34 @@ impl SpectralConfig {
 }
 
 /// The persisted state of spectral normalization: one vector `u` a layer, in the order of
-/// [`Backbone::spectral_layers`].
+/// [`SpectralLayers::spectral_layers`].
+///
+/// In a training loop of your own: `start` before the first step, `project` after each.
+///
+/// ```
+/// use burn::module::Module;
+/// use burn::nn::{Linear, LinearConfig};
+/// use burn::tensor::Device;
+/// use sngp::spectral::{SpectralConfig, SpectralLayer, SpectralLayers, SpectralNormalization};
+///
+/// #[derive(Module, Debug)]
+/// struct Network {
+///     block: Linear,
+/// }
+///
+/// impl SpectralLayers for Network {
+///     fn spectral_layers(&mut self) -> Vec<SpectralLayer<'_>> {
+///         vec![SpectralLayer::dense("block", &mut self.block)]
+///     }
+/// }
+///
+/// let mut network = Network { block: LinearConfig::new(8, 8).init(&Device::flex()) };
+/// let bounds = SpectralConfig { dense_bound: 0.5, ..Default::default() };
+/// let mut normalization = SpectralNormalization::start(&bounds, &mut network, 0)?;
+/// normalization.project(&mut network); // after `network = optimizer.step(..)`
+/// assert!(network.spectral_layers()[0].converged_norm() < 0.51);
+/// # Ok::<(), sngp::Error>(())
+/// ```
 #[derive(Module, Debug)]
 pub struct SpectralNormalization {
     vectors: Vec<Param<Tensor<1>>>,
@@ -66,22 +92,18 @@ pub struct SpectralNormalization {
 }
 
 impl SpectralNormalization {
-    /// Warms up the vectors of a backbone and brings its weights within their bounds.
-    pub fn start<B: Backbone>(
+    /// Warms up the vectors of a network and brings its weights within their bounds.
+    pub fn start(
         config: &SpectralConfig,
-        backbone: B,
+        network: &mut impl SpectralLayers,
         seed: u64,
-    ) -> Result<(Self, B)> {
+    ) -> Result<Self> {
         config.check()?;
-        let mut backbone = backbone;
-        let layers = backbone.spectral_layers();
+        let layers = network.spectral_layers();
         if layers.is_empty() {
-            let message = format!(
-                "backbone `{}` offers no layer for spectral normalization; \
-                 implement Backbone::spectral_layers or choose a method without it",
-                B::NAME
-            );
-            return Err(Error::Unsupported(message));
+            let message = "the network offers no layer for spectral normalization; implement \
+                           SpectralLayers::spectral_layers or choose a method without it";
+            return Err(Error::Unsupported(message.to_string()));
         }
         let operators: Vec<Operator> = layers.iter().map(SpectralLayer::operator).collect();
         drop(layers);
@@ -93,33 +115,26 @@ impl SpectralNormalization {
                 frozen(operator.power_iteration(start, config.warm_up).0)
             })
             .collect();
-        let state = Self { vectors, config: config.clone() };
-        Ok(state.project(backbone))
+        let mut state = Self { vectors, config: config.clone() };
+        state.project(network);
+        Ok(state)
     }
 
     /// The shape of the state, to be filled from a file.
-    pub(crate) fn blank<B: Backbone>(config: &SpectralConfig, backbone: &mut B) -> Self {
-        let layers = backbone.spectral_layers();
+    pub(crate) fn blank(config: &SpectralConfig, network: &mut impl SpectralLayers) -> Self {
+        let layers = network.spectral_layers();
         let zeros = layers.iter().map(|layer| layer.operator().zeros());
         Self { vectors: zeros.map(frozen).collect(), config: config.clone() }
     }
 
     /// One projection: refreshes every `u` and scales each weight whose norm exceeds its bound.
-    pub fn project<B: Backbone>(self, backbone: B) -> (Self, B) {
-        let (mut backbone, config) = (backbone, self.config.clone());
-        let vectors = self
-            .vectors
-            .into_iter()
-            .zip(backbone.spectral_layers())
-            .map(|(vector, layer)| {
-                let bound = config.bound(&layer);
-                let autodiff = vector.val().is_autodiff();
-                let start = vector.val().inner();
-                let u = layer.project(start, bound, config.iterations);
-                vector.map(|_| if autodiff { u.autodiff() } else { u })
-            })
-            .collect();
-        (Self { vectors, config }, backbone)
+    pub fn project(&mut self, network: &mut impl SpectralLayers) {
+        for (vector, layer) in self.vectors.iter_mut().zip(network.spectral_layers()) {
+            let bound = self.config.bound(&layer);
+            let autodiff = vector.val().is_autodiff();
+            let u = layer.project(vector.val().inner(), bound, self.config.iterations);
+            *vector = vector.clone().map(|_| if autodiff { u.autodiff() } else { u });
+        }
     }
 
     /// The bounds.

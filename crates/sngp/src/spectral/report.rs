@@ -7,6 +7,7 @@ use serde::Serialize;
 
 use super::SpectralConfig;
 use crate::backbone::Backbone;
+use crate::module_path::ModulePath;
 
 /// The converged norm of one normalized layer.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -101,9 +102,9 @@ impl SpectralReport {
     /// use sngp::spectral::{SpectralConfig, SpectralNormalization, SpectralReport};
     ///
     /// let config = ResFfnConfig { depth: 2, width: 8, ..Default::default() };
-    /// let network = ResFfn::build(&config, &Device::flex())?;
+    /// let mut network = ResFfn::build(&config, &Device::flex())?;
     /// let bounds = SpectralConfig { dense_bound: 0.5, ..Default::default() };
-    /// let (_, network) = SpectralNormalization::start(&bounds, network, 0)?;
+    /// SpectralNormalization::start(&bounds, &mut network, 0)?;
     /// let report = SpectralReport::measure(&network, &bounds);
     /// assert!(report.layers.iter().all(|layer| layer.holds(1.01) && layer.is_bounded(1.01)));
     /// assert_eq!(report.uncovered, ["lift.weight"]);
@@ -151,25 +152,25 @@ fn certify(stages: &[Stage], layers: &[LayerNorm]) -> Option<Lipschitz> {
 /// Collects the paths of weight matrices and kernels that no bound covers.
 #[derive(Default)]
 struct WeightNames {
-    path: Vec<String>,
+    path: ModulePath,
     covered: Vec<ParamId>,
     uncovered: Vec<String>,
 }
 
 impl ModuleVisitor for WeightNames {
-    fn enter_module(&mut self, name: &str, _container_type: &str) {
-        self.path.push(name.to_string());
+    fn enter_module(&mut self, name: &str, container: &str) {
+        self.path.enter(name, container);
     }
 
-    fn exit_module(&mut self, _name: &str, _container_type: &str) {
-        self.path.pop();
+    fn exit_module(&mut self, _: &str, container: &str) {
+        self.path.exit(container);
     }
 
     fn visit_float<const D: usize>(&mut self, param: &Param<Tensor<D>>) {
         // Matrices and kernels, and the scales of normalization layers.
-        let stretches = D >= 2 || self.path.last().is_some_and(|name| name == "gamma");
+        let stretches = D >= 2 || self.path.last() == Some("gamma");
         if stretches && !self.covered.contains(&param.id) {
-            self.uncovered.push(self.path.join("."));
+            self.uncovered.push(self.path.joined());
         }
     }
 }

@@ -7,25 +7,26 @@ use burn::tensor::Device;
 use super::pretrained::{TOKENIZER, check_vocabulary};
 use super::sentences::Sentences;
 use super::tokenizer::TextTokenizer;
-use crate::backbone::Bert;
-use crate::model::Model;
+use crate::backbone::{InputShape, Shipped};
+use crate::model::{AnyModel, Model, ModelInputs};
 use crate::predict::Prediction;
 use crate::{Error, Result};
 
 /// A model that takes text: its folder holds encoder, tokenizer, head and posterior.
 #[derive(Clone, Debug)]
 pub struct TextModel {
-    model: Model<Bert>,
+    model: Model<Shipped>,
     tokenizer: TextTokenizer,
 }
 
 impl TextModel {
     /// Puts a fitted model and its encoder's tokenizer together.
-    pub fn new(model: Model<Bert>, tokenizer: TextTokenizer) -> Result<Self> {
-        check_vocabulary(Path::new(TOKENIZER), &tokenizer, &model.backbone().encoder)?;
-        let (cut, trained) = (tokenizer.max_tokens(), model.backbone().max_tokens);
-        if cut != trained {
-            let rule = format!("the model was made for sentences cut at {trained}");
+    pub fn new(model: Model<Shipped>, tokenizer: TextTokenizer) -> Result<Self> {
+        let TextShape { max_tokens, vocabulary, .. } = TextShape::of(&model)?;
+        check_vocabulary(Path::new(TOKENIZER), &tokenizer, vocabulary)?;
+        if tokenizer.max_tokens() != max_tokens {
+            let rule = format!("the model was made for sentences cut at {max_tokens}");
+            let cut = tokenizer.max_tokens();
             return Err(Error::config("the tokenizer's max_tokens", cut, rule));
         }
         let model = model.with_attachment(TOKENIZER, tokenizer.json().to_vec())?;
@@ -35,13 +36,9 @@ impl TextModel {
     /// Loads and verifies a model folder.
     pub fn load(folder: impl AsRef<Path>, device: &Device) -> Result<Self> {
         let folder = folder.as_ref();
-        let model = Model::<Bert>::load(folder, device)?;
-        let path = folder.join(TOKENIZER);
-        let json = model.attachment(TOKENIZER).ok_or_else(|| {
-            Error::corrupt(folder, format!("it has no {TOKENIZER}: it takes tokens, not text"))
-        })?;
-        let tokenizer = TextTokenizer::from_bytes(&path, json, model.backbone().max_tokens)?;
-        check_vocabulary(&path, &tokenizer, &model.backbone().encoder)?;
+        let model = Model::<Shipped>::load(folder, device)?;
+        let tokenizer = TextTokenizer::of_model(&model)
+            .map_err(|error| Error::corrupt(folder, error.to_string()))?;
         Ok(Self { model, tokenizer })
     }
 
@@ -52,22 +49,65 @@ impl TextModel {
 
     /// Predicts every text.
     pub fn predict<T: AsRef<str>>(&self, texts: &[T]) -> Result<Prediction> {
-        self.model.predict(&self.sentences(texts)?)
+        self.model.predict_any(ModelInputs::Sentences(&self.sentences(texts)?))
     }
 
     /// Texts as the model's inputs.
     pub fn sentences<T: AsRef<str>>(&self, texts: &[T]) -> Result<Sentences> {
-        let width = self.model.backbone().encoder.transformer.width;
-        Sentences::new(&self.tokenizer, texts, width)
+        self.tokenizer.sentences(&self.model, texts)
     }
 
     /// The same tokenizer with the model changed, e.g. with a decision rule.
-    pub fn change(self, change: impl FnOnce(Model<Bert>) -> Result<Model<Bert>>) -> Result<Self> {
+    pub fn change(
+        self,
+        change: impl FnOnce(Model<Shipped>) -> Result<Model<Shipped>>,
+    ) -> Result<Self> {
         Ok(Self { model: change(self.model)?, tokenizer: self.tokenizer })
     }
 
     /// The model without its tokenizer.
-    pub fn model(&self) -> &Model<Bert> {
+    pub fn model(&self) -> &Model<Shipped> {
         &self.model
+    }
+
+    /// Both apart.
+    pub fn into_parts(self) -> (Model<Shipped>, TextTokenizer) {
+        (self.model, self.tokenizer)
+    }
+}
+
+/// What a model wants its sentences to be like.
+struct TextShape {
+    max_tokens: usize,
+    vocabulary: usize,
+    token_width: usize,
+}
+
+impl TextShape {
+    fn of(model: &dyn AnyModel) -> Result<Self> {
+        match model.input() {
+            InputShape::Sentences { max_tokens, vocabulary, token_width } => {
+                Ok(Self { max_tokens, vocabulary, token_width })
+            }
+            _ => Err(Error::Unsupported("the model takes no sentences".to_string())),
+        }
+    }
+}
+
+impl TextTokenizer {
+    /// The tokenizer saved with a model that takes sentences; it cuts them as the model wants.
+    pub fn of_model(model: &dyn AnyModel) -> Result<Self> {
+        let TextShape { max_tokens, vocabulary, .. } = TextShape::of(model)?;
+        let json = model.attachment(TOKENIZER).ok_or_else(|| {
+            Error::Data(format!("it has no {TOKENIZER}: it takes tokens, not text"))
+        })?;
+        let tokenizer = Self::from_bytes(Path::new(TOKENIZER), json, max_tokens)?;
+        check_vocabulary(Path::new(TOKENIZER), &tokenizer, vocabulary)?;
+        Ok(tokenizer)
+    }
+
+    /// Texts as inputs of the model it belongs to.
+    pub fn sentences<T: AsRef<str>>(&self, model: &dyn AnyModel, texts: &[T]) -> Result<Sentences> {
+        Sentences::new(self, texts, TextShape::of(model)?.token_width)
     }
 }

@@ -24,7 +24,10 @@ impl TextTokenizer {
         let refused = |error: tokenizers::Error| {
             Error::corrupt(path, format!("not a tokenizer of this kind: {error}"))
         };
-        let mut tokenizer = Tokenizer::from_bytes(json).map_err(refused)?;
+        // The parser of tokenizers takes some damaged files for granted and panics.
+        let parsed = std::panic::catch_unwind(|| Tokenizer::from_bytes(json));
+        let panicked = |_| Error::corrupt(path, "not a tokenizer of this kind");
+        let mut tokenizer = parsed.map_err(panicked)?.map_err(refused)?;
         let special = tokenizer
             .get_post_processor()
             .map_or(0, |processor| tokenizers::PostProcessor::added_tokens(processor, false));
@@ -53,6 +56,20 @@ impl TextTokenizer {
                 Err(Error::Data(format!("the tokenizer finds no token in `{text}`")))
             }
         }
+    }
+
+    /// Which texts have nothing but unknown tokens, special ones aside.
+    pub fn all_unknown<T: AsRef<str>>(&self, texts: &[T]) -> Result<Vec<bool>> {
+        let names = ["[UNK]", "<unk>", "<UNK>"];
+        let Some(unknown) = names.iter().find_map(|name| self.tokenizer.token_to_id(name)) else {
+            return Ok(vec![false; texts.len()]);
+        };
+        let given: Vec<&str> = texts.iter().map(AsRef::as_ref).collect();
+        let encodings = self
+            .tokenizer
+            .encode_batch_fast(given, false)
+            .map_err(|error| Error::Data(format!("a text cannot be tokenized: {error}")))?;
+        Ok(encodings.iter().map(|e| e.get_ids().iter().all(|id| *id == unknown)).collect())
     }
 
     /// How many rows a table of all its ids needs, added tokens included.

@@ -14,7 +14,8 @@ use burn::train::metric::store::{Aggregate, EventStoreClient, Split};
 use serde::{Deserialize, Serialize};
 
 use super::precision_tap::PrecisionTap;
-use crate::files::{read_json, write_json};
+use crate::files::{read_json, write_json, write_whole};
+use crate::hash::sha256;
 use crate::posterior::{Precision, load_precisions, save_precisions};
 use crate::{Error, Result};
 
@@ -100,8 +101,15 @@ impl Checkpoints {
 
     /// The last epoch, at most `limit`, whose checkpoint is whole and readable.
     pub(super) fn latest(&self, limit: usize, with_precision: bool) -> Option<usize> {
+        let intact = |epoch: usize| {
+            let records = ["model", "optim", "scheduler"].map(|name| self.path(name, epoch));
+            let precision = with_precision.then(|| self.precision_path(epoch));
+            records.iter().chain(&precision).all(|path| is_sealed(path))
+        };
         let readable = |epoch: usize| {
-            ModuleRecord::load(self.path("model", epoch)).is_ok()
+            // A flipped bit would still load, and train on to another network.
+            intact(epoch)
+                && ModuleRecord::load(self.path("model", epoch)).is_ok()
                 && OptimizerRecord::load(self.path("optim", epoch)).is_ok()
                 && LrSchedulerRecord::load(self.path("scheduler", epoch)).is_ok()
                 && (!with_precision || self.precision(epoch).is_ok())
@@ -144,6 +152,24 @@ impl Checkpoints {
     }
 }
 
+/// The file beside a checkpoint that has its SHA-256.
+fn seal_of(path: &Path) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(".sha256");
+    name.into()
+}
+
+/// Writes the hash of what is in `file` and will be at `path`.
+fn seal(file: &Path, path: &Path) -> Result<()> {
+    let bytes = fs::read(file).map_err(Error::io(file))?;
+    write_whole(&seal_of(path), sha256(&bytes).as_bytes())
+}
+
+fn is_sealed(path: &Path) -> bool {
+    let (bytes, seal) = (fs::read(path), fs::read_to_string(seal_of(path)));
+    bytes.is_ok_and(|bytes| seal.is_ok_and(|seal| seal == sha256(&bytes)))
+}
+
 /// Writes a record under a temporary name and renames it, so that a kill leaves no half file.
 pub(super) struct AtomicCheckpointer {
     checkpoints: Checkpoints,
@@ -159,13 +185,17 @@ impl<R: Checkpoint> Checkpointer<R> for AtomicCheckpointer {
             CheckpointerError::Unknown(format!("{path}: {error}; is the disk full?"))
         };
         record.save(part.clone()).map_err(|error| failed(&error))?;
+        // The hash first: a kill in between leaves a hash without a file, not a file without one.
+        seal(&part, &path).map_err(|error| failed(&error))?;
         fs::rename(&part, &path).map_err(|error| failed(&error))
     }
 
     fn delete(&self, epoch: usize) -> Result<(), CheckpointerError> {
         let path = self.checkpoints.path(self.name, epoch);
-        if path.exists() {
-            fs::remove_file(path).map_err(CheckpointerError::IOError)?;
+        for path in [seal_of(&path), path] {
+            if path.exists() {
+                fs::remove_file(path).map_err(CheckpointerError::IOError)?;
+            }
         }
         Ok(())
     }
@@ -193,7 +223,11 @@ impl EpochKeeper {
         let history = self.history.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         write_json(&self.checkpoints.directory.join(HISTORY), &*history)?;
         match &self.tap {
-            Some(tap) => save_precisions(self.checkpoints.precision_path(epoch), &[tap.snapshot()]),
+            Some(tap) => {
+                let path = self.checkpoints.precision_path(epoch);
+                save_precisions(&path, &[tap.snapshot()])?;
+                seal(&path, &path)
+            }
             None => Ok(()),
         }
     }
@@ -225,6 +259,7 @@ impl CheckpointingStrategy for EpochKeeper {
         for &other in &gone {
             // A leftover costs disk space and nothing else.
             let precision = self.checkpoints.precision_path(other);
+            let _ = fs::remove_file(seal_of(&precision));
             let _ = fs::remove_file(precision);
         }
         std::iter::once(CheckpointingAction::Save)

@@ -109,10 +109,8 @@ impl<B: Backbone> TrainStep for Trainee<B> {
         }
         self = optim.step(rate, self, grads);
         let mut network = self.network;
-        if let Some(spectral) = network.spectral.take() {
-            let (spectral, backbone) = spectral.project(network.backbone);
-            network.backbone = backbone;
-            network.spectral = Some(spectral);
+        if let Some(spectral) = &mut network.spectral {
+            spectral.project(&mut network.backbone);
         }
         if let (Head::RbfCentroids(head), Some(update)) = (&network.head, update) {
             network.head = Head::RbfCentroids(head.clone().apply(update));

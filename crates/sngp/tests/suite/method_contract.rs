@@ -6,10 +6,11 @@ use crate::common::{
     assert_distribution, assert_sentence, contents, device, fit, largest_difference, small_methods,
     test_points, three_classes, tiny_config, two_classes,
 };
+use burn::module::Module;
 use burn::tensor::{Tensor, TensorData};
 use ndarray::array;
 use sngp::Error;
-use sngp::backbone::{BACKBONES, ResFfn, backbone};
+use sngp::backbone::{BACKBONES, Backbone, BertConfig, InputShape, ResFfn, Shipped};
 use sngp::data::{Inputs, Labelled, Table, Targets};
 use sngp::likelihood::Likelihood;
 use sngp::method::Method;
@@ -305,10 +306,26 @@ fn gp_methods_take_every_curvature_and_integration() {
 #[test]
 fn every_backbone_is_found_by_name() {
     for entry in BACKBONES {
-        assert_eq!(backbone(entry.name).unwrap().name, entry.name);
         assert!(!entry.summary.is_empty());
+        let config = match entry.name {
+            "identity" => serde_json::json!({ "width": 3 }),
+            "bert" => serde_json::to_value(BertConfig::small(50, 16)).unwrap(),
+            "pooler" => serde_json::to_value(BertConfig::small(50, 16).pooler).unwrap(),
+            _ => serde_json::json!({}),
+        };
+        let config = Shipped::read_config(entry.name, config).unwrap();
+        assert_eq!(Shipped::name(&config), entry.name);
+        // Saved and read back it is the same, whatever wraps it.
+        let saved = serde_json::to_value(&config).unwrap();
+        assert_eq!(Shipped::read_config(entry.name, saved).unwrap(), config);
+        let network = Shipped::build(&config, &device()).unwrap();
+        assert!(network.num_params() > 0 || entry.name == "identity", "{}", entry.name);
+        assert_ne!(Shipped::input(&config), InputShape::Other, "{}", entry.name);
     }
-    let error = crate::common::refused("an unknown backbone", backbone("no_such_backbone"));
+    let error = crate::common::refused(
+        "an unknown backbone",
+        Shipped::read_config("no_such_backbone", serde_json::json!({})),
+    );
     assert_sentence(&error, "res_ffn");
 }
 

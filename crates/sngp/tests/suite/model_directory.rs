@@ -357,6 +357,8 @@ struct Other {
     lift: Linear,
 }
 
+impl sngp::spectral::SpectralLayers for Other {}
+
 impl Backbone for Other {
     const NAME: &'static str = "other";
     type Config = ResFfnConfig;

@@ -13,7 +13,9 @@ use sngp::backbone::{Backbone, ResFfn, ResFfnConfig};
 use sngp::data::{Inputs, Labelled, Targets};
 use sngp::method::{Deterministic, DnnSn, Duq, Method, Sngp};
 use sngp::model::{Estimator, FitOptions, Model, ModelConfig};
-use sngp::spectral::{SpectralConfig, SpectralLayer, SpectralNormalization, SpectralReport};
+use sngp::spectral::{
+    SpectralConfig, SpectralLayer, SpectralLayers, SpectralNormalization, SpectralReport,
+};
 use sngp::{Pass, Result};
 
 const BOUND: f64 = 0.95;
@@ -72,9 +74,9 @@ fn the_first_estimate_is_right_to_one_percent() {
     for width in [16, 64, 128] {
         for seed in 0..5 {
             let config = ResFfnConfig { width, depth: 4, ..crate::common::tiny_backbone() };
-            let network = crate::common::untrained(&config, seed);
+            let mut network = crate::common::untrained(&config, seed);
             let bounds = SpectralConfig { dense_bound: 0.2, ..Default::default() };
-            let (_, network) = SpectralNormalization::start(&bounds, network, seed).unwrap();
+            SpectralNormalization::start(&bounds, &mut network, seed).unwrap();
             for norm in block_norms(&network) {
                 let error = (norm / 0.2 - 1.0).abs();
                 assert!(error <= 0.01, "width {width}, seed {seed}: off by {error}");
@@ -85,13 +87,12 @@ fn the_first_estimate_is_right_to_one_percent() {
 
 #[test]
 fn a_weight_under_its_bound_is_left_alone() {
-    let network = crate::common::untrained(&crate::common::tiny_backbone(), 3);
+    let mut network = crate::common::untrained(&crate::common::tiny_backbone(), 3);
     let before = parameters(&network);
     let bounds = SpectralConfig { dense_bound: 50.0, ..Default::default() };
-    let (state, mut network) = SpectralNormalization::start(&bounds, network, 1).unwrap();
-    let mut state = state;
+    let mut state = SpectralNormalization::start(&bounds, &mut network, 1).unwrap();
     for _ in 0..5 {
-        (state, network) = state.project(network);
+        state.project(&mut network);
     }
     assert_eq!(parameters(&network), before);
     assert_eq!(state.config(), &bounds);
@@ -101,10 +102,10 @@ fn a_weight_under_its_bound_is_left_alone() {
 fn a_zero_weight_stays_zero() {
     let zero = sngp::nn::linear(ndarray::Array2::zeros((4, 4)).view(), None, &device());
     let lift = sngp::nn::linear(ndarray::Array2::ones((2, 4)).view(), None, &device());
-    let network = ResFfn::from_layers(lift, vec![zero], 0.0);
-    let (state, network) =
-        SpectralNormalization::start(&SpectralConfig::default(), network, 1).unwrap();
-    let (_, network) = state.project(network);
+    let mut network = ResFfn::from_layers(lift, vec![zero], 0.0);
+    let mut state =
+        SpectralNormalization::start(&SpectralConfig::default(), &mut network, 1).unwrap();
+    state.project(&mut network);
     assert!(parameters(&network)["blocks.0.weight"].1.iter().all(|&w| w == 0.0));
 }
 
@@ -131,6 +132,15 @@ struct ConvNet {
 struct ConvNetConfig {
     channels: usize,
     size: usize,
+}
+
+impl SpectralLayers for ConvNet {
+    fn spectral_layers(&mut self) -> Vec<SpectralLayer<'_>> {
+        vec![
+            SpectralLayer::convolution("stem", &mut self.stem, [7, 7]),
+            SpectralLayer::convolution("block", &mut self.block, [4, 4]),
+        ]
+    }
 }
 
 impl Backbone for ConvNet {
@@ -161,13 +171,6 @@ impl Backbone for ConvNet {
 
     fn width(_: &ConvNetConfig) -> usize {
         12
-    }
-
-    fn spectral_layers(&mut self) -> Vec<SpectralLayer<'_>> {
-        vec![
-            SpectralLayer::convolution("stem", &mut self.stem, [7, 7]),
-            SpectralLayer::convolution("block", &mut self.block, [4, 4]),
-        ]
     }
 }
 

@@ -3,7 +3,7 @@
 use std::fs;
 
 use burn::module::Module;
-use sngp::backbone::{Bert, Pooler};
+use sngp::backbone::{Bert, Pooler, Shipped, ShippedBatch, ShippedConfig};
 use sngp::data::{Labelled, Table, Targets};
 use sngp::method::Method;
 use sngp::model::{Decision, Estimator, FitOptions, Model, ModelConfig, load_any};
@@ -25,9 +25,9 @@ const TEXTS: [&str; 8] = [
     "a red dog",
 ];
 
-fn labelled(encoder: &PretrainedEncoder) -> Labelled<sngp::text::TokenBatch> {
+fn labelled(encoder: &PretrainedEncoder) -> Labelled<ShippedBatch> {
     let targets = Targets::classes(vec![0, 0, 0, 0, 1, 1, 1, 1], 2).unwrap();
-    Labelled::new(encoder.sentences(&TEXTS).unwrap(), targets).unwrap()
+    Labelled::new(Shipped::inputs(encoder.sentences(&TEXTS).unwrap()), targets).unwrap()
 }
 
 fn config(method: Method) -> ModelConfig {
@@ -41,9 +41,9 @@ fn config(method: Method) -> ModelConfig {
     config
 }
 
-fn fitted(encoder: &PretrainedEncoder, method: Method) -> Model<Bert> {
-    let estimator = Estimator::<Bert>::new(config(method), encoder.config.clone())
-        .with_pretrained(encoder.network.clone());
+fn fitted(encoder: &PretrainedEncoder, method: Method) -> Model<Shipped> {
+    let estimator = Estimator::new(config(method), ShippedConfig::from(encoder.config.clone()))
+        .with_pretrained(Shipped::from(encoder.network.clone()));
     let options = FitOptions {
         labels: Some(vec!["cat".to_string(), "dog".to_string()]),
         ..FitOptions::new(&device())
@@ -109,7 +109,9 @@ fn a_head_on_frozen_vectors_becomes_a_model_that_takes_text() {
     let by_vectors = head.predict(&vectors).unwrap();
     let network = &encoder.network;
     let whole = head
-        .behind(encoder.config.clone(), |pooler| Bert { encoder: network.encoder.clone(), pooler })
+        .behind(ShippedConfig::from(encoder.config.clone()), |pooler| {
+            Shipped::from(Bert { encoder: network.encoder.clone(), pooler })
+        })
         .unwrap();
     let by_text =
         TextModel::new(whole, encoder.tokenizer.clone()).unwrap().predict(&TEXTS).unwrap();
@@ -140,8 +142,8 @@ fn single_networks_make_an_ensemble_and_a_sampled_one() {
     let pair = Model::assemble(pair, vec![gp.clone(), gp.clone()]).unwrap();
     let folder = tempfile::tempdir().unwrap();
     pair.save(folder.path().join("pair")).unwrap();
-    let loaded = Model::<Bert>::load(folder.path().join("pair"), &device()).unwrap();
-    let predict = |model: &Model<Bert>| model.predict(&*data.inputs).unwrap();
+    let loaded = Model::<Shipped>::load(folder.path().join("pair"), &device()).unwrap();
+    let predict = |model: &Model<Shipped>| model.predict(&*data.inputs).unwrap();
     assert_eq!(predict(&loaded), predict(&pair));
     let mut wider = config("sngp".parse().unwrap());
     wider.gaussian_process.features.length_scale = 3.0;
@@ -154,10 +156,12 @@ fn single_networks_make_an_ensemble_and_a_sampled_one() {
 }
 
 /// How far parameters moved in a training, by path.
-fn moved(encoder: &PretrainedEncoder, estimator: Estimator<Bert>) -> Vec<(String, f32)> {
+fn moved(encoder: &PretrainedEncoder, estimator: Estimator<Shipped>) -> Vec<(String, f32)> {
     let model = estimator.fit(&labelled(encoder), FitOptions::new(&device())).unwrap();
-    let (before, after) =
-        (parameters(&encoder.network), parameters(&model.networks().next().unwrap().backbone));
+    let (before, after) = (
+        parameters(&Shipped::from(encoder.network.clone())),
+        parameters(&model.networks().next().unwrap().backbone),
+    );
     let distance = |name: &String| {
         let pairs = before[name].1.iter().zip(&after[name].1);
         pairs.map(|(a, b)| (a - b).abs()).fold(0.0, f32::max)
@@ -175,8 +179,9 @@ fn layers_further_down_move_less_and_frozen_ones_not_at_all() {
     let encoder = encoder("tiny-bert");
     let mut config = config("deterministic".parse().unwrap());
     config.training.layer_decay = Some(0.1);
-    let estimator = Estimator::<Bert>::new(config, encoder.config.clone());
-    let all = moved(&encoder, estimator.clone().with_pretrained(encoder.network.clone()));
+    let estimator = Estimator::new(config, ShippedConfig::from(encoder.config.clone()));
+    let all =
+        moved(&encoder, estimator.clone().with_pretrained(Shipped::from(encoder.network.clone())));
     // AdamW's steps are as long as the rate, whatever the gradient.
     let [embeddings, first, second, pooler] =
         ["embeddings", "layers.0", "layers.1", "pooler"].map(|part| of(&all, part));
@@ -185,7 +190,7 @@ fn layers_further_down_move_less_and_frozen_ones_not_at_all() {
 
     let mut frozen = encoder.network.clone();
     frozen.encoder.embeddings = frozen.encoder.embeddings.no_grad();
-    let some = moved(&encoder, estimator.with_pretrained(frozen));
+    let some = moved(&encoder, estimator.with_pretrained(Shipped::from(frozen)));
     assert_eq!(of(&some, "embeddings"), 0.0);
     assert!(of(&some, "layers.1") > 0.0);
 }
@@ -197,17 +202,18 @@ fn a_trained_head_is_started_from_and_has_to_fit() {
     let head = trained.networks().next().unwrap().head.clone();
     let mut config = config("sngp".parse().unwrap());
     config.training.learning_rate = 1e-12;
-    let estimator = Estimator::<Bert>::new(config.clone(), encoder.config.clone())
+    let estimator = Estimator::new(config.clone(), ShippedConfig::from(encoder.config.clone()))
         .with_pretrained(trained.networks().next().unwrap().backbone.clone())
         .with_head(head.clone());
     let data = labelled(&encoder);
     let again = estimator.fit(&data, FitOptions::new(&device())).unwrap();
-    let logits = |model: &Model<Bert>| model.predict(&*data.inputs).unwrap().logits;
+    let logits = |model: &Model<Shipped>| model.predict(&*data.inputs).unwrap().logits;
     let error = largest_difference(&logits(&again), &logits(&trained));
     assert!(error < 1e-4, "nothing was trained, but logits differ by {error}");
 
     config.method = "deterministic".parse().unwrap();
-    let other = Estimator::<Bert>::new(config, encoder.config.clone()).with_head(head);
+    let other = Estimator::<Shipped>::new(config, ShippedConfig::from(encoder.config.clone()))
+        .with_head(head);
     let error = other.fit(&data, FitOptions::new(&device())).unwrap_err();
     assert_sentence(&error, "output layer");
 }
@@ -216,7 +222,7 @@ fn a_trained_head_is_started_from_and_has_to_fit() {
 fn another_ridge_is_the_one_it_would_have_been_fitted_with() {
     let encoder = encoder("tiny-bert");
     let data = labelled(&encoder);
-    let variance = |model: &Model<Bert>| model.predict(&*data.inputs).unwrap().variance.unwrap();
+    let variance = |model: &Model<Shipped>| model.predict(&*data.inputs).unwrap().variance.unwrap();
     let model = fitted(&encoder, "sngp".parse().unwrap());
     let wider = model.clone().with_ridge(10.0).unwrap();
     assert!(variance(&wider).mean() > variance(&model).mean());
@@ -231,9 +237,9 @@ fn a_decision_and_attachments_survive_saving() {
     let model = fitted(&encoder, "sngp".parse().unwrap());
     let score = model.config().method.recipe().score;
     let held_out: Vec<f64> = (0..50).map(f64::from).collect();
-    let decision = Decision::turning_away_at_most(0.1, score.clone(), &held_out).unwrap();
+    let decision = Decision::rejecting_at_most(0.1, score.clone(), &held_out).unwrap();
     assert_eq!(decision.threshold, 45.0);
-    assert!(Decision::turning_away_at_most(0.01, score, &held_out).is_err(), "50 are too few");
+    assert!(Decision::rejecting_at_most(0.01, score, &held_out).is_err(), "50 are too few");
     for name in ["", "config.json", "../escape", ".hidden", "a/b"] {
         assert!(model.clone().with_attachment(name, vec![]).is_err(), "{name}");
     }
@@ -244,12 +250,12 @@ fn a_decision_and_attachments_survive_saving() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("model");
     model.save(&path).unwrap();
-    let loaded = Model::<Bert>::load(&path, &device()).unwrap();
+    let loaded = Model::<Shipped>::load(&path, &device()).unwrap();
     assert_eq!(loaded.decision(), Some(&decision));
     assert_eq!(loaded.attachment("note.txt"), Some(&b"hello"[..]));
     // It has no tokenizer: it takes tokens, and says so.
     assert_sentence(&TextModel::load(&path, &device()).unwrap_err(), "tokenizer.json");
     fs::write(path.join("note.txt"), b"other").unwrap();
-    let message = Model::<Bert>::load(&path, &device()).unwrap_err().to_string();
+    let message = Model::<Shipped>::load(&path, &device()).unwrap_err().to_string();
     assert!(message.contains("note.txt"), "{message}");
 }

@@ -74,12 +74,12 @@ impl Search {
     /// the paper recommends; then the length scales under it, and takes the one with the least
     /// negative log-likelihood. Ridge and factor are chosen for each network by the study's own
     /// tuning.
-    pub fn run<S: Study>(&self, study: &S, name: &str, options: &RunOptions<'_>) -> Result<Found> {
+    pub fn run(&self, study: &dyn Study, name: &str, options: &RunOptions<'_>) -> Result<Found> {
         self.check()?;
         let recipe = self.method.recipe();
         let config = study.model_for(&self.method)?;
         let start = Choice {
-            bound: S::BOUND.get(&config),
+            bound: study.bound().get(&config),
             length_scale: config.gaussian_process.features.length_scale,
         };
         let mut trials = Trials { search: self, study, name, options, done: Vec::new() };
@@ -168,15 +168,15 @@ impl BoundOf {
     }
 }
 
-struct Trials<'a, S> {
+struct Trials<'a> {
     search: &'a Search,
-    study: &'a S,
+    study: &'a dyn Study,
     name: &'a str,
     options: &'a RunOptions<'a>,
     done: Vec<Trial>,
 }
 
-impl<S: Study> Trials<'_, S> {
+impl Trials<'_> {
     /// What settings are worth; nothing is trained twice.
     fn of(&mut self, choice: Choice) -> Result<Trial> {
         if let Some(trial) = self.done.iter().find(|trial| trial.choice == choice) {
@@ -186,7 +186,7 @@ impl<S: Study> Trials<'_, S> {
         let place = format!("bound-{bound}-length-{length_scale}");
         let study = self.study;
         let alter = |config: &mut ModelConfig| {
-            S::BOUND.set(config, bound);
+            study.bound().set(config, bound);
             config.gaussian_process.features.length_scale = length_scale;
         };
         let networks = Networks {

@@ -1,12 +1,13 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use sngp_records::{Arrays, ByteArray};
+
 use super::bytes::malformed;
 use super::error::{ImageError, Result};
 use super::images::Images;
 use super::source::io_error;
 use crate::corruption::Severity;
-use crate::records::{Arrays, ByteArray};
 
 /// The array of the labels, in a file of that name.
 const LABELS: &str = "labels";

@@ -1,7 +1,8 @@
 use std::io;
 use std::path::PathBuf;
 
-use crate::records::RecordsError;
+use sngp_records::RecordsError;
+use sngp_records::image::PictureError;
 
 /// The result of reading images.
 pub type Result<T> = std::result::Result<T, ImageError>;
@@ -68,14 +69,8 @@ pub enum ImageError {
     UnknownCorruption { path: PathBuf, name: String, present: Vec<String> },
 
     /// A file that is no readable PNG or JPEG image.
-    #[error("{path} is no usable image: {cause}; repair it, remove it or hide it by a leading dot")]
-    Undecodable { path: PathBuf, cause: String },
-
-    /// An image that would take too much memory.
-    #[error(
-        "{path} is {width} x {height} pixels, more than {side} a side or {pixels} in all; shrink it"
-    )]
-    TooLarge { path: PathBuf, width: u32, height: u32, side: u32, pixels: u64 },
+    #[error(transparent)]
+    Picture(#[from] PictureError),
 
     /// A folder without what it should hold.
     #[error("{path} holds no {what}")]

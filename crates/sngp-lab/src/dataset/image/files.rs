@@ -3,8 +3,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use rayon::prelude::*;
+use sngp_records::image::Picture;
 
-use super::decode::decode;
 use super::error::{ImageError, Result};
 use super::images::Images;
 use super::source::io_error;
@@ -99,8 +99,8 @@ pub fn read_image_files(
         return Err(ImageError::UnknownLabel { path: path.clone(), label, classes: names.len() });
     }
     // All results first: rayon's own short cut would name whichever bad file came up first.
-    let decoded: Vec<Result<Vec<u8>>> =
-        paths.par_iter().map(|path| decode(path, pixel_side)).collect();
+    let read = |path: &PathBuf| Ok(Picture::read(path)?.square(pixel_side));
+    let decoded: Vec<Result<Vec<u8>>> = paths.par_iter().map(read).collect();
     let decoded: Vec<Vec<u8>> = decoded.into_iter().collect::<Result<_>>()?;
     Ok(Images {
         pixels: decoded.concat(),

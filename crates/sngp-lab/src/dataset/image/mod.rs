@@ -16,7 +16,6 @@
 mod bytes;
 mod cifar;
 mod cifar_c;
-mod decode;
 mod error;
 mod files;
 mod idx;

@@ -3,8 +3,7 @@ use std::path::Path;
 use serde_json::{Map, Value};
 
 use super::error::{DatasetError, Result};
-use super::json::{keys, kind, parse_object};
-use super::source::read_text;
+use super::json::{keys, kind, read_object};
 use super::text_set::TextSet;
 
 const PAIR: &str = "a [text, label] pair of strings";
@@ -43,7 +42,7 @@ impl Clinc {
     /// ```
     pub fn read(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
-        let lists = Lists { path, object: parse_object(path, 1, &read_text(path)?)? };
+        let lists = Lists { path, object: read_object(path)? };
         Ok(Self {
             train: lists.in_scope("train")?,
             validation: lists.in_scope("val")?,
@@ -172,7 +171,7 @@ mod tests {
         let error = read(&GOOD.replace("\"val\":", "\"val\"")).unwrap_err();
         assert!(matches!(error, DatasetError::Json { line: 3, .. }), "{error}");
         assert!(message("").contains("line 1, column 0: not valid JSON: EOF while parsing"));
-        assert!(message("[]").contains("line 1: a list where an object {...} is needed"));
+        assert!(message("[]").contains("data.json: a list where an object {...} is needed"));
     }
 
     #[test]

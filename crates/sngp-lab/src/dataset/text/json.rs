@@ -1,24 +1,20 @@
+use std::fs;
 use std::path::Path;
 
 use serde_json::{Map, Value};
 
 use super::error::{DatasetError, Result};
 
-/// Parses one JSON object whose text starts on `first_line` of the file.
-pub(super) fn parse_object(
-    path: &Path,
-    first_line: usize,
-    text: &str,
-) -> Result<Map<String, Value>> {
-    let value =
-        serde_json::from_str(text).map_err(|error| syntax_error(path, first_line, error))?;
-    match value {
+const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
+
+/// The one object that a file holds.
+pub(super) fn read_object(path: &Path) -> Result<Map<String, Value>> {
+    let bytes =
+        fs::read(path).map_err(|cause| DatasetError::Io { path: path.to_owned(), cause })?;
+    let text = bytes.strip_prefix(BYTE_ORDER_MARK).unwrap_or(&bytes);
+    match serde_json::from_slice(text).map_err(|error| syntax_error(path, error))? {
         Value::Object(object) => Ok(object),
-        other => Err(DatasetError::NotAnObject {
-            path: path.to_owned(),
-            line: first_line,
-            found: kind(&other),
-        }),
+        other => Err(DatasetError::NotAnObject { path: path.to_owned(), found: kind(&other) }),
     }
 }
 
@@ -38,13 +34,13 @@ pub(super) fn keys(object: &Map<String, Value>) -> Vec<String> {
     object.keys().cloned().collect()
 }
 
-fn syntax_error(path: &Path, first_line: usize, error: serde_json::Error) -> DatasetError {
+fn syntax_error(path: &Path, error: serde_json::Error) -> DatasetError {
     let message = error.to_string();
-    // serde_json counts lines within the text it was given, so its own suffix would mislead.
+    // The place stands in fields of its own.
     let cause = message.rsplit_once(" at line ").map_or(message.as_str(), |(cause, _)| cause);
     DatasetError::Json {
         path: path.to_owned(),
-        line: first_line + error.line().saturating_sub(1),
+        line: error.line(),
         column: error.column(),
         cause: cause.to_owned(),
     }

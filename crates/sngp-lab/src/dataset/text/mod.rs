@@ -8,14 +8,13 @@ mod clinc;
 mod error;
 mod json;
 mod snips;
-mod source;
 mod table;
 #[cfg(test)]
 pub(crate) mod testing;
 mod text_set;
 
 pub use clinc::Clinc;
-pub use error::{DatasetError, Place, Result};
+pub use error::{DatasetError, Result};
 pub use snips::read_snips;
 pub use table::{read_table, read_texts};
 pub use text_set::TextSet;

@@ -1,14 +1,14 @@
 use std::path::Path;
 
 use super::error::{DatasetError, Result};
-use super::source::{empty, read_lines};
+use super::table::read_lines;
 use super::text_set::TextSet;
 
 /// Reads a split of SNIPS: a file of labels and a file of sentences, one per line.
 ///
 /// # Errors
 ///
-/// Where a file is unreadable or not UTF-8, both are empty, or their line counts differ.
+/// Where a file is unreadable, empty or not UTF-8, or their line counts differ.
 ///
 /// ```no_run
 /// let train = sngp_lab::dataset::text::read_snips("snips/train.label", "snips/train.seq.in")?;
@@ -29,7 +29,7 @@ pub fn read_snips(
             texts: set.texts.len(),
         });
     }
-    if set.is_empty() { Err(empty(text_path)) } else { Ok(set) }
+    Ok(set)
 }
 
 #[cfg(test)]
@@ -59,7 +59,10 @@ mod tests {
 
     #[test]
     fn empty_files_are_refused() {
-        assert!(matches!(read("", "").unwrap_err(), DatasetError::Empty { .. }));
+        for (labels, texts) in [("", ""), ("a\n", ""), ("", "one\n")] {
+            let message = read(labels, texts).unwrap_err().to_string();
+            assert!(message.contains(" is empty"), "{message}");
+        }
     }
 
     #[test]

@@ -12,8 +12,8 @@ pub use pooler::{Pooler, PoolerActivation, PoolerConfig};
 use burn::module::Module;
 use burn::tensor::{Device, Tensor};
 
-use super::Backbone;
-use crate::spectral::SpectralLayer;
+use super::{Backbone, InputShape};
+use crate::spectral::{SpectralLayer, SpectralLayers};
 use crate::text::TokenBatch;
 use crate::{Error, Pass, Result};
 
@@ -40,6 +40,12 @@ pub struct Bert {
     pub encoder: TextEncoder,
     /// The layer on top.
     pub pooler: Pooler,
+}
+
+impl SpectralLayers for Bert {
+    fn spectral_layers(&mut self) -> Vec<SpectralLayer<'_>> {
+        self.pooler.layer("pooler.dense")
+    }
 }
 
 impl Backbone for Bert {
@@ -88,8 +94,16 @@ impl Backbone for Bert {
         Ok(())
     }
 
-    fn spectral_layers(&mut self) -> Vec<SpectralLayer<'_>> {
-        self.pooler.layer("pooler.dense")
+    fn batch_of_tokens(_config: &BertConfig, tokens: TokenBatch) -> Option<TokenBatch> {
+        Some(tokens)
+    }
+
+    fn input(config: &BertConfig) -> InputShape {
+        InputShape::Sentences {
+            max_tokens: config.max_tokens,
+            vocabulary: config.encoder.vocabulary,
+            token_width: config.encoder.transformer.width,
+        }
     }
 
     /// Embeddings, then the layers; what is not named belongs to the top.

@@ -5,9 +5,9 @@ use burn::nn::Linear;
 use burn::tensor::{Device, Tensor};
 use serde::{Deserialize, Serialize};
 
-use crate::backbone::Backbone;
+use crate::backbone::{Backbone, InputShape};
 use crate::nn::{Activation, Dense, Dropout};
-use crate::spectral::{SpectralLayer, Stage};
+use crate::spectral::{SpectralLayer, SpectralLayers, Stage};
 use crate::{Error, Pass, Result};
 
 /// What follows the pooler's product.
@@ -69,6 +69,12 @@ impl Pooler {
     }
 }
 
+impl SpectralLayers for Pooler {
+    fn spectral_layers(&mut self) -> Vec<SpectralLayer<'_>> {
+        self.layer("dense")
+    }
+}
+
 impl Backbone for Pooler {
     const NAME: &'static str = "pooler";
     type Config = PoolerConfig;
@@ -113,8 +119,8 @@ impl Backbone for Pooler {
         Some(rows)
     }
 
-    fn spectral_layers(&mut self) -> Vec<SpectralLayer<'_>> {
-        self.layer("dense")
+    fn input(config: &PoolerConfig) -> InputShape {
+        InputShape::Vectors { width: config.width }
     }
 
     fn stages(&self) -> Vec<Stage> {

@@ -14,9 +14,7 @@ use self::config::PublishedConfig;
 use self::weights::Weights;
 use super::sentences::Sentences;
 use super::tokenizer::TextTokenizer;
-use crate::backbone::{
-    Backbone, Bert, BertConfig, EncoderConfig, PoolerActivation, PoolerConfig, Pooling,
-};
+use crate::backbone::{Backbone, Bert, BertConfig, PoolerActivation, PoolerConfig, Pooling};
 use crate::data::Inputs;
 use crate::files::read_json;
 use crate::hash::hex;
@@ -113,7 +111,7 @@ impl PretrainedEncoder {
         let path = folder.join(TOKENIZER);
         let json = fs::read(&path).map_err(Error::io(&path))?;
         let tokenizer = TextTokenizer::from_bytes(&path, &json, max_tokens)?;
-        check_vocabulary(&path, &tokenizer, &encoder)?;
+        check_vocabulary(&path, &tokenizer, encoder.vocabulary)?;
         let path = folder.join(WEIGHTS);
         let bytes = fs::read(&path).map_err(Error::io(&path))?;
         let tensors = Tensors::from_bytes(&path, &bytes)?;
@@ -176,15 +174,14 @@ impl PretrainedEncoder {
 pub(super) fn check_vocabulary(
     path: &Path,
     tokenizer: &TextTokenizer,
-    encoder: &EncoderConfig,
+    vocabulary: usize,
 ) -> Result<()> {
-    if tokenizer.vocabulary() <= encoder.vocabulary {
+    if tokenizer.vocabulary() <= vocabulary {
         return Ok(());
     }
     let reason = format!(
-        "its ids need {} rows, the encoder's weights have {}: it belongs to another model",
+        "its ids need {} rows, the encoder's weights have {vocabulary}: it belongs to another model",
         tokenizer.vocabulary(),
-        encoder.vocabulary
     );
     Err(Error::corrupt(path, reason))
 }

@@ -1,0 +1,210 @@
+//! What a model says about a row.
+
+use std::fmt;
+
+use serde::Serialize;
+
+/// The answer to one row.
+///
+/// ```
+/// use sngp_pipeline::{Answer, Reason, Verdict};
+///
+/// let answer = Answer::invalid("age", "`old` is not a number");
+/// assert!(!answer.is_accepted());
+/// assert_eq!(answer.decision(), "abstain");
+/// assert_eq!(answer.reason().unwrap(), "invalid_input: column `age`: `old` is not a number");
+/// ```
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Answer {
+    /// Whether the outcome may be used.
+    pub verdict: Verdict,
+    /// What is predicted; nothing for a row that cannot be used.
+    pub outcome: Option<Outcome>,
+    /// How uncertain that is by the score the model decides by; nothing where that cannot be
+    /// computed.
+    pub uncertainty: Option<f64>,
+    /// What else is known about the uncertainty, by the name of each part.
+    pub parts: Vec<(&'static str, f64)>,
+}
+
+/// Whether an answer may be used.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(tag = "verdict", rename_all = "snake_case")]
+pub enum Verdict {
+    /// It may.
+    Accepted,
+    /// The model does not know.
+    Abstained {
+        /// Why.
+        why: Reason,
+    },
+    /// The row cannot be used.
+    Invalid {
+        /// The column, where one is to blame.
+        column: Option<String>,
+        /// What is wrong.
+        reason: String,
+    },
+}
+
+/// Why a model does not know.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(tag = "code", rename_all = "snake_case")]
+pub enum Reason {
+    /// The row is unlike the training data.
+    FarFromData,
+    /// It is like them, but of more than one class, or too uncertain a number.
+    Ambiguous,
+    /// There is nothing in it: no letter, no digit.
+    EmptyInput,
+    /// Hardly any piece of its text was ever seen.
+    UnknownWords,
+    /// A value is missing where none was in training.
+    MissingValue {
+        /// The column.
+        column: String,
+    },
+    /// A category that was never seen.
+    UnseenCategory {
+        /// The column.
+        column: String,
+    },
+    /// Its uncertainty has no value.
+    NotComputable,
+    /// The model was changed since it was decided when it abstains.
+    NotCalibrated,
+}
+
+impl Reason {
+    /// Every reason with what it means, for listings.
+    pub const ALL: [(&'static str, &'static str); 9] = [
+        ("far_from_data", "unlike the training data"),
+        ("ambiguous", "like the training data, but the outcome is too uncertain"),
+        ("empty_input", "no letter or digit in it"),
+        ("unknown_words", "hardly a piece of the text was seen in training"),
+        ("missing_value", "no value where training always had one"),
+        ("unseen_category", "a category that was never seen"),
+        ("not_computable", "its uncertainty has no value"),
+        ("not_calibrated", "the model was changed since its threshold was chosen"),
+        ("invalid_input", "the row cannot be read; the column and the fault follow"),
+    ];
+
+    /// The name in output files.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::FarFromData => "far_from_data",
+            Self::Ambiguous => "ambiguous",
+            Self::EmptyInput => "empty_input",
+            Self::UnknownWords => "unknown_words",
+            Self::MissingValue { .. } => "missing_value",
+            Self::UnseenCategory { .. } => "unseen_category",
+            Self::NotComputable => "not_computable",
+            Self::NotCalibrated => "not_calibrated",
+        }
+    }
+}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::MissingValue { column } | Self::UnseenCategory { column } => {
+                write!(formatter, "{}: column `{column}`", self.code())
+            }
+            _ => formatter.write_str(self.code()),
+        }
+    }
+}
+
+/// What is predicted.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum Outcome {
+    /// A class.
+    Class {
+        /// Its number.
+        index: usize,
+        /// Its name.
+        label: String,
+        /// Its probability.
+        probability: f64,
+        /// Those of all classes, where they were asked for.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        probabilities: Option<Vec<f64>>,
+    },
+    /// A number.
+    Number {
+        /// Its mean.
+        value: f64,
+        /// The lower end of its interval, where the model promises one.
+        low: Option<f64>,
+        /// The upper end.
+        high: Option<f64>,
+    },
+}
+
+impl Answer {
+    /// The answer to a row that cannot be used.
+    pub fn invalid(column: &str, reason: impl Into<String>) -> Self {
+        Self::unusable(Some(column.to_string()), reason.into())
+    }
+
+    /// The same where no column is to blame.
+    pub fn unreadable(reason: impl Into<String>) -> Self {
+        Self::unusable(None, reason.into())
+    }
+
+    fn unusable(column: Option<String>, reason: String) -> Self {
+        let verdict = Verdict::Invalid { column, reason };
+        Self { verdict, outcome: None, uncertainty: None, parts: Vec::new() }
+    }
+
+    /// Whether the outcome may be used.
+    pub fn is_accepted(&self) -> bool {
+        self.verdict == Verdict::Accepted
+    }
+
+    /// Whether the row could not be used at all.
+    pub fn is_invalid(&self) -> bool {
+        matches!(self.verdict, Verdict::Invalid { .. })
+    }
+
+    /// `accept` or `abstain`.
+    pub fn decision(&self) -> &'static str {
+        if self.is_accepted() { "accept" } else { "abstain" }
+    }
+
+    /// Why not, in the words of output files.
+    pub fn reason(&self) -> Option<String> {
+        match &self.verdict {
+            Verdict::Accepted => None,
+            Verdict::Abstained { why } => Some(why.to_string()),
+            Verdict::Invalid { column: None, reason } => Some(format!("invalid_input: {reason}")),
+            Verdict::Invalid { column: Some(column), reason } => {
+                Some(format!("invalid_input: column `{column}`: {reason}"))
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_reason_is_listed() {
+        let column = String::new();
+        let all = [
+            Reason::FarFromData,
+            Reason::Ambiguous,
+            Reason::EmptyInput,
+            Reason::UnknownWords,
+            Reason::MissingValue { column: column.clone() },
+            Reason::UnseenCategory { column },
+            Reason::NotComputable,
+            Reason::NotCalibrated,
+        ];
+        let listed: Vec<&str> = Reason::ALL.iter().map(|(code, _)| *code).collect();
+        let codes: Vec<&str> = all.iter().map(Reason::code).chain(["invalid_input"]).collect();
+        assert_eq!(listed, codes);
+    }
+}

@@ -1,0 +1,349 @@
+//! Where a score becomes a decision: the one place.
+
+use ndarray::{Array2, Axis};
+use sngp::metrics::conformal_quantile;
+use sngp::model::{Condition, Decision, Outcome as Judged};
+use sngp::predict::{Prediction, Predictive};
+use sngp::score::{Score, Variance};
+use sngp::{Error, Result};
+
+use crate::answer::{Answer, Outcome, Reason, Verdict};
+use crate::card::{Aim, Task};
+use crate::guard::Measured;
+use crate::input::{Dataset, Prepared, PreparedRows, RowState};
+use crate::pipeline::Pipeline;
+
+/// The share of held-out rows that the distance rule may reject.
+const FAR: f64 = 0.01;
+/// Rows that are prepared and predicted together.
+const CHUNK: usize = 4096;
+
+/// How much an answer tells.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Detail {
+    /// Whether it has the probabilities of all classes.
+    pub probabilities: bool,
+}
+
+impl Pipeline {
+    /// The answer to every row.
+    pub fn answer(&self, rows: &Dataset) -> Result<Vec<Answer>> {
+        self.answer_with(rows, Detail::default())
+    }
+
+    /// The same with more detail. Rows go through the network in batches; a row that cannot be
+    /// used is answered as such and stops no other.
+    pub fn answer_with(&self, rows: &Dataset, detail: Detail) -> Result<Vec<Answer>> {
+        let mut answers = Vec::with_capacity(rows.rows());
+        let all: Vec<usize> = (0..rows.rows()).collect();
+        for some in all.chunks(CHUNK) {
+            answers
+                .extend(self.answer_prepared(self.card.preparation.prepare(rows, some)?, detail)?);
+        }
+        Ok(answers)
+    }
+
+    /// The answers to rows that are prepared already.
+    pub fn answer_prepared(&self, rows: PreparedRows, detail: Detail) -> Result<Vec<Answer>> {
+        let PreparedRows { inputs, states } = rows;
+        let mut usable = self.usable_answers(&inputs, detail)?.into_iter();
+        let answer = |state: RowState| match state {
+            RowState::Bad(bad) => Ok(Answer::invalid(&bad.column, bad.reason)),
+            RowState::Usable { oddity } => {
+                let mut answer = usable
+                    .next()
+                    .ok_or_else(|| Error::Data("a row was lost on its way".to_string()))?;
+                if let Some(why) = oddity {
+                    answer.verdict = Verdict::Abstained { why };
+                }
+                Ok(answer)
+            }
+        };
+        states.into_iter().map(answer).collect()
+    }
+
+    fn usable_answers(&self, inputs: &Prepared, detail: Detail) -> Result<Vec<Answer>> {
+        if inputs.rows() == 0 {
+            return Ok(Vec::new());
+        }
+        let unknown = self.unknown_rows(inputs)?;
+        match self.predict(inputs) {
+            Ok(prediction) => {
+                let measured = self.measure(inputs)?;
+                let mut answers = self.verdicts(&prediction, measured.as_deref(), detail)?;
+                for (answer, _) in answers.iter_mut().zip(&unknown).filter(|(_, odd)| **odd) {
+                    answer.verdict = Verdict::Abstained { why: Reason::UnknownWords };
+                }
+                Ok(answers)
+            }
+            // One row may be to blame: an extreme number, or a text no tokenizer splits.
+            Err(Error::Data(_)) if inputs.rows() == 1 => {
+                let verdict = Verdict::Abstained { why: Reason::NotComputable };
+                let (outcome, uncertainty) = (None, None);
+                Ok(vec![Answer { verdict, outcome, uncertainty, parts: Vec::new() }])
+            }
+            Err(Error::Data(_)) => {
+                let (first, second) = halves(inputs);
+                let mut answers = self.usable_answers(&first, detail)?;
+                answers.extend(self.usable_answers(&second, detail)?);
+                Ok(answers)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Rows of an encoder none of whose tokens is known.
+    fn unknown_rows(&self, inputs: &Prepared) -> Result<Vec<bool>> {
+        match (inputs, &self.tokenizer) {
+            (Prepared::Texts(texts), Some(tokenizer)) => tokenizer.all_unknown(texts),
+            _ => Ok(vec![false; inputs.rows()]),
+        }
+    }
+
+    /// How far rows are from the training inputs, where the pipeline has a guard.
+    pub(crate) fn measure(&self, inputs: &Prepared) -> Result<Option<Vec<Measured>>> {
+        let Some(guard) = &self.guard else { return Ok(None) };
+        match inputs {
+            Prepared::Vectors(vectors) => Ok(Some(guard.measure(vectors.view()))),
+            Prepared::Texts(_) => Ok(Some(guard.measure(self.hidden(inputs)?.view()))),
+        }
+    }
+
+    /// Which rows the guard admits.
+    pub(crate) fn admitted(&self, inputs: &Prepared) -> Result<Vec<bool>> {
+        Ok(match (self.measure(inputs)?, &self.guard) {
+            (Some(measured), Some(guard)) => {
+                measured.into_iter().map(|m| guard.admits(m)).collect()
+            }
+            _ => vec![true; inputs.rows()],
+        })
+    }
+
+    fn verdicts(
+        &self,
+        prediction: &Prediction,
+        measured: Option<&[Measured]>,
+        detail: Detail,
+    ) -> Result<Vec<Answer>> {
+        let decision = self.decision();
+        let score = self.score();
+        let uncertainty = score.evaluate(prediction).ok();
+        let variance = Score::from(Variance {}).evaluate(prediction).ok();
+        let near = decision.and_then(|d| d.distance.as_ref()).map(|c| c.holds(prediction));
+        let evidence = match prediction.predictive {
+            Predictive::Classes(_) => Some(largest_logits(prediction)?),
+            _ => None,
+        };
+        let outcomes = self.outcomes(prediction, detail)?;
+        let answer = |(row, outcome): (usize, Option<Outcome>)| {
+            let uncertain = uncertainty.as_ref().map(|all| all[row]).filter(|u| u.is_finite());
+            let admitted = match (measured, &self.guard) {
+                (Some(measured), Some(guard)) => guard.admits(measured[row]),
+                _ => true,
+            };
+            let far = match (&self.card.task, &evidence) {
+                (Task::Classification { least_evidence }, Some(evidence)) => {
+                    evidence[row] < *least_evidence
+                }
+                _ => true,
+            };
+            let why = if outcome.is_none() {
+                Some(Reason::NotComputable)
+            } else if self.card.uncalibrated {
+                Some(Reason::NotCalibrated)
+            } else if !admitted || near.as_ref().is_some_and(|near| !near[row]) {
+                Some(Reason::FarFromData)
+            } else {
+                match (decision, uncertain) {
+                    (None, _) => None,
+                    (Some(_), None) => Some(Reason::NotComputable),
+                    (Some(decision), Some(u)) if decision.accepts(u) => None,
+                    (Some(_), Some(_)) if far => Some(Reason::FarFromData),
+                    (Some(_), Some(_)) => Some(Reason::Ambiguous),
+                }
+            };
+            let verdict = why.map_or(Verdict::Accepted, |why| Verdict::Abstained { why });
+            let mut parts = Vec::new();
+            parts.extend(variance.as_ref().map(|all| ("variance", all[row])));
+            parts.extend(measured.map(|all| ("input_distance", all[row].distance)));
+            parts.extend(measured.map(|all| ("input_excess", all[row].excess)));
+            Answer { verdict, outcome, uncertainty: uncertain, parts }
+        };
+        Ok(outcomes.into_iter().enumerate().map(answer).collect())
+    }
+
+    /// What is predicted for each row; nothing where it is no number.
+    fn outcomes(&self, prediction: &Prediction, detail: Detail) -> Result<Vec<Option<Outcome>>> {
+        match (&prediction.predictive, &self.card.task) {
+            (Predictive::Classes(probabilities), Task::Classification { .. }) => {
+                let labels = self.labels();
+                let rows = prediction.labels()?.into_iter().enumerate();
+                Ok(rows
+                    .map(|(row, index)| {
+                        let own = probabilities.row(row);
+                        own.iter().all(|p| p.is_finite()).then(|| Outcome::Class {
+                            index,
+                            label: labels[index].clone(),
+                            probability: own[index],
+                            probabilities: detail.probabilities.then(|| own.to_vec()),
+                        })
+                    })
+                    .collect())
+            }
+            (
+                Predictive::Normal { mean, variance },
+                Task::Regression { mean: centre, scale, interval, coverage },
+            ) => {
+                let row = |(mean, variance): (&f64, &f64)| {
+                    let value = mean * scale + centre;
+                    let half = interval * variance.sqrt() * scale;
+                    let promised = *coverage > 0.0;
+                    (value.is_finite() && half.is_finite()).then(|| Outcome::Number {
+                        value,
+                        low: promised.then_some(value - half),
+                        high: promised.then_some(value + half),
+                    })
+                };
+                Ok(mean.iter().zip(variance).map(row).collect())
+            }
+            (Predictive::Rate(rates), Task::Regression { .. }) => {
+                let row = |&value: &f64| {
+                    let number = Outcome::Number { value, low: None, high: None };
+                    value.is_finite().then_some(number)
+                };
+                Ok(rates.iter().map(row).collect())
+            }
+            _ => {
+                let message = "the model and its card do not agree on what is predicted";
+                Err(Error::Data(message.to_string()))
+            }
+        }
+    }
+
+    /// The score it is uncertain by: its decision's, or its configuration's.
+    pub fn score(&self) -> Score {
+        let own = || self.model.config().score();
+        self.decision().map_or_else(own, |decision| decision.score.clone())
+    }
+
+    /// The uncertainty of prepared rows by a score, infinite where a row is rejected in any case:
+    /// by the guard, by the distance rule, or because it has no value.
+    pub fn rejection_scores(
+        &self,
+        score: &Score,
+        distance: Option<&Condition>,
+        inputs: &Prepared,
+    ) -> Result<Vec<f64>> {
+        let prediction = self.predict(inputs)?;
+        let admitted = self.admitted(inputs)?;
+        let near = distance.map(|condition| condition.holds(&prediction));
+        let values = score.evaluate(&prediction)?;
+        let value = |(row, value): (usize, f64)| {
+            let near = near.as_ref().is_none_or(|near| near[row]);
+            if admitted[row] && near && !value.is_nan() { value } else { f64::INFINITY }
+        };
+        Ok(values.into_iter().enumerate().map(value).collect())
+    }
+
+    /// The rule that keeps inputs far from the data out, for models with a variance; others have
+    /// the guard alone.
+    pub(crate) fn distance_rule(&self, inputs: &Prepared) -> Result<Option<Condition>> {
+        let score = Score::from(Variance {});
+        let Ok(values) = score.evaluate(&self.predict(inputs)?) else { return Ok(None) };
+        let rows = values.len();
+        // So few rows cannot promise a hundredth: the largest of them is the limit.
+        let threshold = match conformal_quantile(&values, 1.0 - FAR)? {
+            Some(threshold) => threshold,
+            None => values.iter().copied().fold(0.0, f64::max),
+        };
+        let basis = format!("hardly any of {rows} held-out examples is as far from the data");
+        Ok(Some(Condition { score, threshold, basis }))
+    }
+
+    /// The rule that serves an aim, by held-out rows.
+    pub(crate) fn decide(
+        &self,
+        aim: &Aim,
+        inputs: &Prepared,
+        labels: Option<&[usize]>,
+    ) -> Result<Decision> {
+        let distance = self.distance_rule(inputs)?;
+        let scores = |score: &Score| self.rejection_scores(score, distance.as_ref(), inputs);
+        let decision = match aim {
+            Aim::Abstention { share, score } => {
+                Decision::rejecting_at_most(*share, score.clone(), &scores(score)?)?
+            }
+            Aim::Error { max_error, confidence, score } => {
+                let labels = labels.ok_or_else(|| {
+                    Error::Data("labels are needed to bound an error".to_string())
+                })?;
+                let found = self.predict(inputs)?.labels()?;
+                let rows = scores(score)?.into_iter().zip(found).zip(labels);
+                let judged = rows.map(|((uncertainty, found), label)| Judged {
+                    uncertainty,
+                    correct: found == *label,
+                });
+                let judged: Vec<Judged> = judged.collect();
+                Decision::with_error_at_most(*max_error, *confidence, score.clone(), &judged)?
+            }
+            Aim::Threshold { threshold, score } => {
+                if threshold.is_nan() {
+                    let rule = "it must be a number";
+                    return Err(Error::config("the threshold", threshold, rule));
+                }
+                let accepted = scores(score)?.iter().filter(|u| **u <= *threshold).count();
+                let rows = inputs.rows();
+                let basis = format!(
+                    "a threshold that was set by hand; it accepts {accepted} of {rows} examples"
+                );
+                let (score, threshold) = (score.clone(), *threshold);
+                Decision { score, threshold, basis, distance: None }
+            }
+        };
+        Ok(Decision { distance, ..decision })
+    }
+
+    /// Chooses the decision anew after a change of the model, by the rows it was chosen on. Where
+    /// those are not kept, the decision is dropped and nothing is answered until there is another.
+    pub(crate) fn settle(&mut self) -> Result<()> {
+        let Some(aim) = self.card.aim.clone() else {
+            // A decision of which nobody knows what it was chosen for.
+            self.card.uncalibrated |= self.model.decision().is_some();
+            return Ok(());
+        };
+        let decision = self.calibration.as_ref().map(|rows| {
+            let inputs = Prepared::Vectors(rows.inputs.clone());
+            self.decide(&aim, &inputs, rows.labels.as_deref())
+        });
+        match decision {
+            Some(Ok(decision)) => {
+                self.model.set_decision(Some(decision));
+                self.card.uncalibrated = false;
+            }
+            Some(Err(Error::Data(_))) | None => self.card.uncalibrated = true,
+            Some(Err(error)) => return Err(error),
+        }
+        Ok(())
+    }
+}
+
+fn halves(inputs: &Prepared) -> (Prepared, Prepared) {
+    let middle = inputs.rows() / 2;
+    match inputs {
+        Prepared::Vectors(vectors) => {
+            let (first, second) = vectors.view().split_at(Axis(0), middle);
+            (Prepared::Vectors(first.to_owned()), Prepared::Vectors(second.to_owned()))
+        }
+        Prepared::Texts(texts) => {
+            let (first, second) = texts.split_at(middle);
+            (Prepared::Texts(first.to_vec()), Prepared::Texts(second.to_vec()))
+        }
+    }
+}
+
+/// The largest adjusted logit of every row: how much speaks for any class.
+pub(crate) fn largest_logits(prediction: &Prediction) -> Result<Vec<f64>> {
+    let logits: Array2<f64> = prediction.class_logits()?;
+    let top = |row: ndarray::ArrayView1<'_, f64>| row.iter().copied().fold(f64::MIN, f64::max);
+    Ok(logits.axis_iter(Axis(0)).map(top).collect())
+}

@@ -1,0 +1,133 @@
+//! Sentences through a pretrained encoder.
+
+use std::path::Path;
+use std::time::Instant;
+
+use ndarray::Array2;
+use sngp::Result;
+use sngp::backbone::{Bert, Pooler, Shipped, ShippedConfig};
+use sngp::data::{Labelled, Table};
+use sngp::model::{Estimator, ModelConfig, ShippedModel, fit, fit_output};
+use sngp::text::{EncoderOptions, PretrainedEncoder, TextModel};
+use sngp::train::{Decay, Schedule};
+
+use super::examples::Examples;
+use super::labels::Learning;
+use super::network::{Fit, Settings, calibrated, config_of_embeddings, fit_options, is_direct};
+use super::options::Options;
+
+/// Sentences with their encoder and its vectors of them, computed once.
+pub(super) struct Embedded {
+    pub encoder: PretrainedEncoder,
+    pub texts: Vec<String>,
+    pub vectors: Array2<f32>,
+}
+
+impl Embedded {
+    pub fn read(folder: &Path, texts: Vec<String>, options: &Options<'_>) -> Result<Self> {
+        let max_tokens = options.max_tokens.min(PretrainedEncoder::longest(folder)?);
+        let settings = EncoderOptions { max_tokens, ..Default::default() };
+        let encoder = PretrainedEncoder::read(folder, &settings, &options.device)?;
+        let vectors = encoder.embed(&encoder.sentences(&texts)?, &options.device);
+        Ok(Self { encoder, texts, vectors })
+    }
+
+    /// Fits an output layer to the vectors, and the encoder too where that is wanted.
+    pub fn fit(
+        &self,
+        examples: &Examples,
+        settings: &Settings,
+        options: &Options<'_>,
+    ) -> Result<Fit> {
+        let config = config_of_embeddings(settings, options, &examples.sample());
+        let started = Instant::now();
+        let (model, words) = match options.fine_tune {
+            true => self.fine_tuned(config, &examples.learning, options)?,
+            false => self.frozen(config, &examples.learning, options)?,
+        };
+        let seconds = started.elapsed().as_secs_f64();
+        let (model, tokenizer) =
+            TextModel::new(model, self.encoder.tokenizer.clone())?.into_parts();
+        calibrated(Fit { model, tokenizer: Some(tokenizer), words, seconds }, examples)
+    }
+
+    /// The output layer on the encoder's vectors as they are.
+    fn on_vectors(
+        &self,
+        config: ModelConfig,
+        learning: &Learning,
+        options: &Options<'_>,
+    ) -> Result<(ShippedModel, String)> {
+        let pooler = ShippedConfig::from(self.encoder.config.pooler.clone());
+        let estimator = Estimator::new(config, pooler)
+            .with_pretrained(Shipped::from(self.encoder.network.pooler.clone()));
+        let vectors = Shipped::inputs(Table::new(self.vectors.view())?);
+        let data = Labelled::new(vectors, learning.train.clone())?;
+        if is_direct(options, false) {
+            let (model, found) = fit_output(&estimator, &data, fit_options(options, learning))?;
+            let iterations = found.iterations;
+            let words = format!("frozen encoder, output layer solved in {iterations} iterations");
+            return Ok((model, words));
+        }
+        let model = fit(&estimator, &data, fit_options(options, learning))?;
+        let epochs = options.epochs();
+        Ok((model, format!("frozen encoder, layers on top trained for {epochs} epochs")))
+    }
+
+    fn frozen(
+        &self,
+        mut config: ModelConfig,
+        learning: &Learning,
+        options: &Options<'_>,
+    ) -> Result<(ShippedModel, String)> {
+        config.training.batch_size = 256;
+        config.training.learning_rate = 1e-3;
+        config.training.head_learning_rate = Some(5e-3);
+        let (model, words) = self.on_vectors(config, learning, options)?;
+        let encoder = &self.encoder;
+        let wrap = |top: Shipped| match top {
+            Shipped::Pooler(pooler) => with_pooler(encoder, pooler),
+            other => other,
+        };
+        Ok((model.behind(ShippedConfig::from(encoder.config.clone()), wrap)?, words))
+    }
+
+    fn fine_tuned(
+        &self,
+        mut config: ModelConfig,
+        learning: &Learning,
+        options: &Options<'_>,
+    ) -> Result<(ShippedModel, String)> {
+        let encoder = &self.encoder;
+        config.training.batch_size = 32;
+        config.training.learning_rate = 1e-4;
+        config.training.head_learning_rate = Some(1e-3);
+        config.training.weight_decay = 0.01;
+        config.training.clip_norm = Some(1.0);
+        config.training.schedule = Schedule { warm_up: 0.1, decay: Decay::Linear };
+        let mut estimator =
+            Estimator::new(config.clone(), ShippedConfig::from(encoder.config.clone()))
+                .with_pretrained(Shipped::from(encoder.network.clone()));
+        if is_direct(options, false) {
+            // A random output layer would first spoil the encoder.
+            let (first, _) = self.on_vectors(config, learning, options)?;
+            if let Some(network) = first.networks().next() {
+                estimator = estimator.with_head(network.head.clone());
+            }
+        }
+        let sentences = Shipped::inputs(encoder.sentences(&self.texts)?);
+        let data = Labelled::new(sentences, learning.train.clone())?;
+        let model = fit(&estimator, &data, fit_options(options, learning))?;
+        Ok((model, format!("encoder and output layer, {} epochs", options.epochs())))
+    }
+
+    /// Vectors of evenly spread sentences.
+    pub fn some_texts(&self, rows: &[usize]) -> Vec<String> {
+        rows.iter().map(|&row| self.texts[row].clone()).collect()
+    }
+}
+
+/// The whole network around a trained top layer.
+fn with_pooler(encoder: &PretrainedEncoder, pooler: Pooler) -> Shipped {
+    Shipped::from(Bert { encoder: encoder.network.encoder.clone(), pooler })
+}

@@ -1,0 +1,258 @@
+//! Examples as a fit takes them: split, labelled, prepared. Nothing here depends on the settings
+//! that are tuned, so it is done once.
+
+use std::borrow::Cow;
+
+use ndarray::{Array2, Axis};
+use sngp::method::Output;
+use sngp::{Error, Result};
+use sngp_records::Cell;
+
+use super::encoder::Embedded;
+use super::inputs::MappedVectors;
+use super::labels::{Labels, Learning};
+use super::network::{Fit, Settings, fit_images, fit_vectors, is_direct};
+use super::options::Options;
+use super::split::{Split, stratified};
+use crate::input::{
+    BadCell, Body, Column, Dataset, Encoding, ImagePreparation, Kind, NgramPreparation,
+    Preparation, Prepared, TablePreparation, guess, in_file,
+};
+use crate::limits::check_memory;
+
+/// Places that n-grams are hashed to.
+const PLACES: usize = 4096;
+/// Images whose channels are averaged.
+const IMAGES_AVERAGED: usize = 500;
+/// Rows whose distances tell the length scale.
+const SAMPLE: usize = 1000;
+
+pub(super) struct Examples {
+    pub preparation: Preparation,
+    pub train: TrainInputs,
+    pub held_out: Prepared,
+    pub learning: Learning,
+    /// The training rows of the data.
+    pub rows: Vec<usize>,
+}
+
+/// What is learned from.
+pub(super) enum TrainInputs {
+    /// Rows of an array that may be larger than memory.
+    Mapped(MappedVectors),
+    /// Vectors in memory.
+    Vectors(Array2<f32>),
+    /// Sentences with their encoder.
+    Sentences(Box<Embedded>),
+}
+
+impl Examples {
+    pub fn prepare(
+        data: &Dataset,
+        validation: Option<&Dataset>,
+        options: &Options<'_>,
+        remarks: &mut Vec<String>,
+    ) -> Result<Self> {
+        if data.unlabelled > 0 {
+            remarks.push(format!("{} rows without a label are left out", data.unlabelled));
+        }
+        let labels = Labels::read(data.labels()?, options.regression())?;
+        let split = match validation {
+            Some(_) => Split { train: (0..data.rows()).collect(), held_out: Vec::new() },
+            None => stratified(&labels.strata(), options.seed),
+        };
+        let (held_set, held_rows) = match validation {
+            Some(set) => (set, labels.usable_rows(set.labels()?, remarks)),
+            None => (data, split.held_out.clone()),
+        };
+        if validation.is_none() {
+            let count = split.held_out.len();
+            let all = data.rows();
+            remarks.push(format!("{count} of {all} rows held out to choose thresholds on"));
+        }
+        if held_rows.is_empty() {
+            return Err(Error::Data("there are too few examples to hold any out".to_string()));
+        }
+        let held_labels = held_set.labels()?;
+        let held_labels: Vec<String> =
+            held_rows.iter().map(|&row| held_labels[row].clone()).collect();
+        let learning = labels.targets(&split.train, &held_labels, &held_set.file)?;
+        let kind = options.kind.clone().unwrap_or_else(|| guess(data, &options.label).0);
+        let exact = options.method.recipe().output == Output::ExactGaussianProcess;
+        let deep = matches!(kind, Kind::Images(_)) || options.encoder.is_some();
+        if exact && deep {
+            return Err(Error::Unsupported(format!(
+                "{} works on vectors as they are: tables, embeddings and n-grams, not on images or \
+                 through an encoder",
+                options.method
+            )));
+        }
+        let preparation = learn(data, &kind, &split.train, options, remarks)?;
+        let held_out = preparation.prepare_all(held_set, &held_rows)?;
+        let train = train_inputs(&preparation, data, &split.train, options)?;
+        Ok(Self { preparation, train, held_out, learning, rows: split.train })
+    }
+
+    /// Whether several length scales are worth trying unasked: on tables columns differ in what
+    /// they say, the usual one is often too short, and a fit takes no time.
+    pub fn worth_tuning(&self, options: &Options<'_>) -> bool {
+        const QUICK: usize = 5000;
+        let table = matches!(self.preparation, Preparation::Table(_));
+        let small = self.rows.len() + self.held_out.rows() <= QUICK;
+        table && small && options.length_scale.is_none() && is_direct(options, true)
+    }
+
+    /// One fit with certain settings.
+    pub fn fit(&self, settings: &Settings, options: &Options<'_>) -> Result<Fit> {
+        match (&self.train, &self.preparation) {
+            (TrainInputs::Sentences(embedded), _) => embedded.fit(self, settings, options),
+            (TrainInputs::Vectors(pixels), Preparation::Images(images)) => {
+                fit_images(images, pixels, self, settings, options)
+            }
+            _ => fit_vectors(self, settings, options),
+        }
+    }
+
+    /// Evenly spread rows of training vectors.
+    pub fn sample(&self) -> Array2<f32> {
+        let step = self.rows.len().div_ceil(SAMPLE).max(1);
+        let some: Vec<usize> = (0..self.rows.len()).step_by(step).collect();
+        match &self.train {
+            TrainInputs::Mapped(mapped) => mapped.load(&some),
+            TrainInputs::Vectors(vectors) => vectors.select(Axis(0), &some),
+            TrainInputs::Sentences(embedded) => embedded.vectors.select(Axis(0), &some),
+        }
+    }
+}
+
+fn train_inputs(
+    preparation: &Preparation,
+    data: &Dataset,
+    rows: &[usize],
+    options: &Options<'_>,
+) -> Result<TrainInputs> {
+    if let (Preparation::Vectors { .. }, Body::Vectors { matrix, .. }) = (preparation, &data.body) {
+        matrix.check_finite()?;
+        return Ok(TrainInputs::Mapped(MappedVectors::new(matrix.clone(), rows.to_vec())));
+    }
+    if let Preparation::Images(images) = preparation {
+        // Pixels as numbers, and a copy on its way to the device.
+        let bytes = rows.len() as u128 * images.width() as u128 * 4 * 2;
+        check_memory(bytes, &format!("{} images", rows.len()))?;
+    }
+    match preparation.prepare_all(data, rows)? {
+        Prepared::Vectors(vectors) => Ok(TrainInputs::Vectors(vectors)),
+        Prepared::Texts(texts) => {
+            let folder = options.encoder.as_deref().ok_or_else(|| {
+                Error::Unsupported("an encoder is needed for sentences".to_string())
+            })?;
+            Ok(TrainInputs::Sentences(Box::new(Embedded::read(folder, texts, options)?)))
+        }
+    }
+}
+
+/// Learns how rows become inputs.
+fn learn(
+    data: &Dataset,
+    kind: &Kind,
+    train: &[usize],
+    options: &Options<'_>,
+    remarks: &mut Vec<String>,
+) -> Result<Preparation> {
+    let (names, rows) = match &data.body {
+        Body::Vectors { name, matrix } => {
+            return Ok(Preparation::Vectors { vectors: name.clone(), width: matrix.columns() });
+        }
+        Body::Pictures { name, pictures } => {
+            let step = train.len().div_ceil(IMAGES_AVERAGED).max(1);
+            let some = train.iter().step_by(step).map(|&row| Ok(Cow::Borrowed(&pictures[row])));
+            return ImagePreparation::learn(name, options.image_size, some)
+                .map(Preparation::Images)
+                .map_err(|bad| in_file(data, &bad));
+        }
+        Body::Rows { names, rows } => (names, rows),
+    };
+    let place = |column: &String| {
+        names.iter().position(|name| name == column).ok_or_else(|| {
+            let known = names.join(", ");
+            Error::Data(format!("{}: no column `{column}`; there are {known}", data.file))
+        })
+    };
+    options.ignore.iter().try_for_each(|column| place(column).map(drop))?;
+    match kind {
+        Kind::Table => {
+            let left_out: Vec<String> =
+                options.ignore.iter().cloned().chain([options.label.clone()]).collect();
+            let own: Vec<Vec<Cell>> = train.iter().map(|&row| rows[row].clone()).collect();
+            let table = TablePreparation::learn(names, &own, &left_out)
+                .map_err(|bad| in_file(data, &bad))?;
+            remarks.extend(column_remarks(&table, train.len()));
+            if table.columns.is_empty() {
+                return Err(Error::Data(format!("{}: no column can be used", data.file)));
+            }
+            Ok(Preparation::Table(table))
+        }
+        Kind::Text(column) => {
+            let place = place(column)?;
+            let texts: Vec<_> = train.iter().map(|&row| rows[row][place].to_field()).collect();
+            let blank =
+                texts.iter().filter(|text| !text.chars().any(char::is_alphanumeric)).count();
+            if blank > 0 {
+                remarks.push(format!(
+                    "{blank} of {} texts to learn from have no letter or digit in them",
+                    texts.len()
+                ));
+            }
+            Ok(match options.encoder {
+                Some(_) => Preparation::Sentences { text: column.clone() },
+                None => Preparation::Ngrams(NgramPreparation::learn(column, &texts, PLACES)),
+            })
+        }
+        Kind::Vectors(column) => {
+            let place = place(column)?;
+            let width = rows.iter().find_map(|row| match &row[place] {
+                Cell::List(values) => Some(values.len()),
+                _ => None,
+            });
+            let width = width.ok_or_else(|| {
+                Error::Data(format!("{}: column `{column}` holds no vectors", data.file))
+            })?;
+            Ok(Preparation::Vectors { vectors: column.clone(), width })
+        }
+        Kind::Images(column) => {
+            let place = place(column)?;
+            let step = train.len().div_ceil(IMAGES_AVERAGED).max(1);
+            let reader = ImagePreparation::reader(column, options.image_size);
+            let some = train
+                .iter()
+                .step_by(step)
+                .map(|&row| reader.read(&rows[row][place], &data.folder).map(Cow::Owned));
+            ImagePreparation::learn(column, options.image_size, some)
+                .map(Preparation::Images)
+                .map_err(|bad: BadCell| in_file(data, &bad))
+        }
+    }
+}
+
+/// A line a column: how it is encoded and how much of it is missing, or why it is not used.
+fn column_remarks(table: &TablePreparation, rows: usize) -> Vec<String> {
+    let used = table.columns.iter().map(|Column { name, encoding, missing, .. }| {
+        let what = match encoding {
+            Encoding::Number { least: None, .. } => "number".to_string(),
+            Encoding::Number { least: Some(_), .. } => "number, by its logarithm".to_string(),
+            Encoding::Category { values } => format!("{} categories", values.len()),
+        };
+        match missing {
+            0 => format!("column `{name}`: {what}"),
+            missing => {
+                let share = 100.0 * *missing as f64 / rows.max(1) as f64;
+                format!("column `{name}`: {what}, {share:.1} % missing")
+            }
+        }
+    });
+    let ignored = table
+        .ignored
+        .iter()
+        .map(|ignored| format!("column `{}`: not used: {}", ignored.name, ignored.reason));
+    used.chain(ignored).collect()
+}

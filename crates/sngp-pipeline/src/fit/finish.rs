@@ -1,0 +1,271 @@
+//! What a fitted model learns from held-out rows.
+
+use sngp::data::Targets;
+use sngp::metrics::{Classification, conformal_quantile, rmse};
+use sngp::predict::{Prediction, Predictive};
+use sngp::{Error, Result};
+
+use super::examples::{Examples, TrainInputs};
+use super::labels::Learning;
+use super::network::Fit;
+use super::options::Options;
+use crate::calibration_rows::CalibrationRows;
+use crate::card::{Aim, Card, HeldOut, Task, Training};
+use crate::decide::largest_logits;
+use crate::guard::{Guard, GuardSums, View};
+use crate::input::{Dataset, Preparation, Prepared};
+use crate::pipeline::Pipeline;
+use crate::seen::{Seen, hashes};
+
+/// The share of held-out examples that a new model rejects, and the coverage of its intervals.
+const ABSTAIN: f64 = 0.05;
+const COVERAGE: f64 = 0.9;
+/// Held-out examples below this largest logit count as far from the data.
+const FAR: f64 = 0.05;
+/// Training rows that the guard sees at a time, and sentences it sees in all.
+const CHUNK: usize = 8192;
+const SENTENCES: usize = 2000;
+/// Ranks of the score that are kept to compare later traffic with.
+const REFERENCE: usize = 200;
+
+/// Held-out figures, the guard, the decision rule and what prediction needs to explain itself.
+pub(super) fn finish(
+    fit: Fit,
+    examples: &Examples,
+    tuned: bool,
+    data: &Dataset,
+    options: &Options<'_>,
+    remarks: &mut Vec<String>,
+) -> Result<Pipeline> {
+    let learning = &examples.learning;
+    let Fit { model, tokenizer, words, .. } = fit;
+    let card = Card {
+        preparation: examples.preparation.clone(),
+        label: options.label.clone(),
+        // Both are filled in below, from the held-out rows.
+        task: Task::Classification { least_evidence: f64::MIN },
+        training: Training { file: data.file.clone(), rows: examples.rows.len(), fit: words },
+        held_out: HeldOut { rows: examples.held_out.rows(), ..Default::default() },
+        aim: None,
+        uncalibrated: false,
+        reference: Vec::new(),
+    };
+    let (guard, seen, calibration) = (None, None, None);
+    let mut pipeline =
+        Pipeline { card, model: Box::new(model), tokenizer, guard, seen, calibration };
+    let prediction = pipeline.predict(&examples.held_out)?;
+    match &learning.held_out {
+        Targets::Classes { labels, .. } => {
+            pipeline.card.task =
+                classes(&mut pipeline.card.held_out, &prediction, labels, learning)?;
+        }
+        Targets::Values(values) => {
+            pipeline.card.task =
+                numbers(&mut pipeline.card.held_out, &prediction, values, tuned, learning)?;
+        }
+    }
+    pipeline.guard = guard_of(&pipeline, examples)?;
+    decide(&mut pipeline, examples, &prediction, remarks)?;
+    pipeline.seen = seen_by(examples);
+    Ok(pipeline)
+}
+
+fn classes(
+    held_out: &mut HeldOut,
+    prediction: &Prediction,
+    labels: &[usize],
+    learning: &Learning,
+) -> Result<Task> {
+    let probabilities = prediction.probabilities()?;
+    for metric in Classification::all() {
+        let value = metric.evaluate(probabilities, labels)?;
+        held_out.metrics.push((metric.name().to_string(), value));
+    }
+    held_out.weakest = weakest(prediction, labels, &learning.names)?;
+    let mut tops = largest_logits(prediction)?;
+    tops.sort_by(f64::total_cmp);
+    Ok(Task::Classification { least_evidence: tops[(tops.len() as f64 * FAR) as usize] })
+}
+
+fn numbers(
+    held_out: &mut HeldOut,
+    prediction: &Prediction,
+    values: &[f32],
+    tuned: bool,
+    learning: &Learning,
+) -> Result<Task> {
+    let Predictive::Normal { mean, variance } = &prediction.predictive else {
+        return Err(Error::Data("a regression predicts numbers".to_string()));
+    };
+    let truth: Vec<f64> = values.iter().map(|value| f64::from(*value)).collect();
+    let (centre, scale) = learning.units;
+    held_out.metrics.push(("rmse".to_string(), rmse(mean, &truth)? * scale));
+    // Rows that chose the settings know too much to promise anything with.
+    let promising = if tuned { promising_rows(truth.len()) } else { (0..truth.len()).collect() };
+    let residual = |&row: &usize| (truth[row] - mean[row]).abs() / variance[row].sqrt();
+    let residuals: Vec<f64> = promising.iter().map(residual).collect();
+    let (interval, coverage) = match conformal_quantile(&residuals, COVERAGE)? {
+        Some(interval) => (interval, COVERAGE),
+        // The largest of n residuals holds n of n + 1 values, and no more.
+        None => {
+            let count = residuals.len() as f64;
+            (residuals.iter().copied().fold(0.0, f64::max), count / (count + 1.0))
+        }
+    };
+    Ok(Task::Regression { mean: centre, scale, interval, coverage })
+}
+
+/// Held-out rows of numbers that settings are chosen on: every second one, so that the others
+/// can be promised on. Without a choice there are none.
+pub(super) fn choosing_rows(rows: usize, tuned: bool) -> Vec<usize> {
+    if tuned { (0..rows).step_by(2).collect() } else { Vec::new() }
+}
+
+fn promising_rows(rows: usize) -> Vec<usize> {
+    (1..rows).step_by(2).collect()
+}
+
+/// Lets the pipeline abstain by its default score, where it has one.
+fn decide(
+    pipeline: &mut Pipeline,
+    examples: &Examples,
+    prediction: &Prediction,
+    remarks: &mut Vec<String>,
+) -> Result<()> {
+    let score = pipeline.model.config().score();
+    let labels = match &examples.learning.held_out {
+        Targets::Classes { labels, .. } => Some(labels.as_slice()),
+        Targets::Values(_) => None,
+    };
+    let scores = match score.evaluate(prediction) {
+        Ok(scores) => scores,
+        // A method without a variance has nothing to doubt a number by but the input itself.
+        Err(Error::Unsupported(_)) => {
+            remarks.push(format!(
+                "{} gives numbers no uncertainty of their own: only inputs unlike the training \
+                 data are rejected",
+                pipeline.model.config().method
+            ));
+            return Ok(());
+        }
+        Err(error) => return Err(error),
+    };
+    pipeline.card.reference = reference(scores);
+    let rows = examples.held_out.rows();
+    // So few held-out examples allow no smaller share.
+    let least = 1.0 / (rows + 1) as f64;
+    let mut share = if ABSTAIN > least { ABSTAIN } else { (1.5 * least).min(0.5) };
+    // Where guard and distance rule reject more than that, more is rejected, and said.
+    let aim = loop {
+        let aim = Aim::Abstention { share, score: score.clone() };
+        match pipeline.decide(&aim, &examples.held_out, labels) {
+            Ok(decision) => {
+                pipeline.model.set_decision(Some(decision));
+                break aim;
+            }
+            Err(Error::Data(_)) if share < 0.5 => share = (2.0 * share).min(0.5),
+            Err(error) => return Err(error),
+        }
+    };
+    pipeline.card.aim = Some(aim);
+    pipeline.calibration = CalibrationRows::of(&examples.held_out, labels);
+    Ok(())
+}
+
+/// Values at evenly spread ranks.
+fn reference(mut scores: Vec<f64>) -> Vec<f64> {
+    scores.retain(|score| score.is_finite());
+    scores.sort_by(f64::total_cmp);
+    let step = (scores.len() as f64 / REFERENCE as f64).max(1.0);
+    let at = |rank: usize| scores.get((rank as f64 * step) as usize).copied();
+    (0..REFERENCE.min(scores.len())).map_while(at).collect()
+}
+
+/// What the guard looks at, of every kind of input.
+fn guard_of(pipeline: &Pipeline, examples: &Examples) -> Result<Option<Guard>> {
+    let view = match &examples.preparation {
+        Preparation::Table(table) => {
+            let places = table.numbers();
+            if places.is_empty() {
+                return Ok(None);
+            }
+            View::Numbers { places }
+        }
+        Preparation::Vectors { .. } | Preparation::Sentences { .. } => View::Direction,
+        Preparation::Images(images) => View::Picture { size: images.size },
+        // Texts without an encoder are known by their pieces; numbers as they are have no units.
+        Preparation::Ngrams(_) | Preparation::Numbers { .. } => return Ok(None),
+    };
+    let (classes, count) = match &examples.learning.train {
+        Targets::Classes { labels, classes } => (labels.clone(), *classes),
+        Targets::Values(values) => (vec![0; values.len()], 1),
+    };
+    let mut sums = GuardSums::new(view, count);
+    match &examples.train {
+        TrainInputs::Vectors(vectors) => sums.add(vectors.view(), &classes),
+        TrainInputs::Mapped(mapped) => {
+            let rows: Vec<usize> = (0..mapped.rows()).collect();
+            for rows in rows.chunks(CHUNK) {
+                let classes: Vec<usize> = rows.iter().map(|&row| classes[row]).collect();
+                sums.add(mapped.load(rows).view(), &classes);
+            }
+        }
+        TrainInputs::Sentences(embedded) => {
+            // The trained network's own vectors: fine-tuning has moved them.
+            let step = classes.len().div_ceil(SENTENCES).max(1);
+            let rows: Vec<usize> = (0..classes.len()).step_by(step).collect();
+            let texts = Prepared::Texts(embedded.some_texts(&rows));
+            let classes: Vec<usize> = rows.iter().map(|&row| classes[row]).collect();
+            sums.add(pipeline.hidden(&texts)?.view(), &classes);
+        }
+    }
+    let held_out = match &examples.held_out {
+        Prepared::Vectors(vectors) => vectors.clone(),
+        texts @ Prepared::Texts(_) => pipeline.hidden(texts)?,
+    };
+    sums.finish(held_out.view()).map(Some)
+}
+
+fn seen_by(examples: &Examples) -> Option<Seen> {
+    let mut seen = Seen::default();
+    match &examples.train {
+        TrainInputs::Vectors(vectors) => {
+            for rows in vectors.axis_chunks_iter(ndarray::Axis(0), CHUNK) {
+                seen.add(&hashes(&Prepared::Vectors(rows.to_owned())));
+            }
+        }
+        TrainInputs::Mapped(mapped) => {
+            let rows: Vec<usize> = (0..mapped.rows()).collect();
+            for rows in rows.chunks(CHUNK) {
+                seen.add(&hashes(&Prepared::Vectors(mapped.load(rows))));
+            }
+        }
+        TrainInputs::Sentences(embedded) => {
+            seen.add(&hashes(&Prepared::Texts(embedded.texts.clone())));
+        }
+    }
+    seen.add(&hashes(&examples.held_out));
+    (!seen.is_too_large()).then_some(seen)
+}
+
+/// Classes by the share of their examples that is recognized, at most ten.
+fn weakest(
+    prediction: &Prediction,
+    labels: &[usize],
+    names: &[String],
+) -> Result<Vec<(String, f64)>> {
+    let mut counts = vec![(0usize, 0usize); names.len()];
+    for (found, &label) in prediction.labels()?.into_iter().zip(labels) {
+        counts[label].0 += usize::from(found == label);
+        counts[label].1 += 1;
+    }
+    let mut shares: Vec<(String, f64)> = counts
+        .iter()
+        .zip(names)
+        .filter(|((_, all), _)| *all > 0)
+        .map(|((right, all), name)| (name.clone(), *right as f64 / *all as f64))
+        .collect();
+    shares.sort_by(|a, b| a.1.total_cmp(&b.1));
+    shares.truncate(10);
+    Ok(shares)
+}

@@ -1,0 +1,235 @@
+//! Networks for every kind of input.
+
+use std::time::Instant;
+
+use ndarray::{Array2, ArrayView2, Axis};
+use sngp::backbone::{
+    IdentityConfig, ResFfnConfig, Shipped, ShippedBatch, ShippedConfig, WideResNetConfig,
+};
+use sngp::data::{Labelled, Table, Targets};
+use sngp::likelihood::{Gaussian, Likelihood};
+use sngp::method::Output;
+use sngp::model::{
+    AnyModel, Estimator, FitOptions, ModelConfig, ModelInputs, ShippedModel, fit, fit_output,
+};
+use sngp::nn::FeatureKind;
+use sngp::posterior::Curvature;
+use sngp::predict::{Integration, Prediction};
+use sngp::text::TextTokenizer;
+use sngp::{Error, Result};
+
+use super::calibration::best_calibration;
+use super::examples::{Examples, TrainInputs};
+use super::inputs::ImageRows;
+use super::labels::Learning;
+use super::options::Options;
+use crate::input::{ImagePreparation, Preparation, Prepared};
+
+/// A fitted network, how it was fitted in words, and the seconds of fit and posterior.
+pub(super) struct Fit {
+    pub model: ShippedModel,
+    pub tokenizer: Option<TextTokenizer>,
+    pub words: String,
+    pub seconds: f64,
+}
+
+/// What is tuned.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Settings {
+    pub length_scale: Option<f64>,
+    pub l2: f64,
+}
+
+impl Settings {
+    pub fn of(options: &Options<'_>) -> Self {
+        Self { length_scale: options.length_scale, l2: options.l2 }
+    }
+}
+
+/// Half the median of the squared distances: the kernel of two typical rows is then `1 / e`.
+pub fn median_length_scale(sample: ArrayView2<'_, f32>) -> f64 {
+    let mut distances = Vec::new();
+    for i in 0..sample.nrows() {
+        // Each row with some others, not all: a thousand rows would make half a million pairs.
+        for j in (i + 1..sample.nrows()).step_by(7) {
+            let pairs = sample.row(i).into_iter().zip(sample.row(j));
+            distances.push(pairs.map(|(a, b)| f64::from(a - b).powi(2)).sum::<f64>());
+        }
+    }
+    distances.retain(|distance| *distance > 0.0);
+    distances.sort_by(f64::total_cmp);
+    distances.get(distances.len() / 2).map_or(1.0, |median| median / 2.0)
+}
+
+/// The configuration all kinds start from.
+fn config(settings: &Settings, options: &Options<'_>, length_scale: f64) -> ModelConfig {
+    let mut config = ModelConfig::new(options.method.clone());
+    config.seed = options.seed;
+    config.gaussian_process.features.count = options.features;
+    config.gaussian_process.features.length_scale = length_scale;
+    config.gaussian_process.l2 = settings.l2;
+    config.posterior.curvature = Some(Curvature::Gaussian);
+    if options.regression() {
+        config.likelihood = Likelihood::Gaussian(Gaussian::default());
+        config.gaussian_process.l2 = 1.0;
+    }
+    config.training.epochs = options.epochs();
+    config
+}
+
+/// The same for embeddings: what they mean is in their direction, so they are normalized first.
+pub(super) fn config_of_embeddings(
+    settings: &Settings,
+    options: &Options<'_>,
+    sample: &Array2<f32>,
+) -> ModelConfig {
+    let median = || median_length_scale(normalized(sample).view());
+    let mut config = config(settings, options, settings.length_scale.unwrap_or_else(median));
+    config.gaussian_process.features.layer_norm = true;
+    config
+}
+
+/// Every row with mean 0 and variance 1, as the layer normalization makes it.
+pub fn normalized(rows: &Array2<f32>) -> Array2<f32> {
+    let mut rows = rows.clone();
+    for mut row in rows.axis_iter_mut(Axis(0)) {
+        let count = row.len() as f32;
+        let mean = row.sum() / count;
+        let variance = row.iter().map(|v| (v - mean).powi(2)).sum::<f32>() / count;
+        row.mapv_inplace(|v| (v - mean) / variance.max(f32::MIN_POSITIVE).sqrt());
+    }
+    rows
+}
+
+/// Whether only the output layer has to be fitted.
+pub(super) fn is_direct(options: &Options<'_>, table: bool) -> bool {
+    let recipe = options.method.recipe();
+    let single = recipe.members == 1 && recipe.passes == 1;
+    match recipe.output {
+        Output::GaussianProcess => single,
+        // A dense layer on a table's columns would be a line; on embeddings a line does.
+        Output::Dense => single && !table,
+        _ => false,
+    }
+}
+
+pub(super) fn fit_options<'a>(
+    options: &Options<'a>,
+    learning: &Learning,
+) -> FitOptions<'a, Shipped> {
+    FitOptions {
+        labels: (!learning.names.is_empty()).then(|| learning.names.clone()),
+        interrupter: options.interrupter.clone(),
+        observe: options.observe,
+        ..FitOptions::new(&options.device)
+    }
+}
+
+pub(super) fn fit_vectors(
+    examples: &Examples,
+    settings: &Settings,
+    options: &Options<'_>,
+) -> Result<Fit> {
+    let (sample, learning) = (examples.sample(), &examples.learning);
+    let width = sample.ncols();
+    let (table, embedded) = (
+        matches!(examples.preparation, Preparation::Table(_)),
+        matches!(examples.preparation, Preparation::Vectors { .. }),
+    );
+    let mut config = match embedded {
+        true => config_of_embeddings(settings, options, &sample),
+        false => {
+            let scale = settings.length_scale.unwrap_or_else(|| median_length_scale(sample.view()));
+            config(settings, options, scale)
+        }
+    };
+    if width > options.features {
+        // Random directions of so many dimensions are orthogonal enough.
+        config.gaussian_process.features.kind = FeatureKind::Gaussian;
+    }
+    let targets = learning.train.clone();
+    let data: Labelled<ShippedBatch> = match &examples.train {
+        TrainInputs::Mapped(mapped) => Labelled::new(Shipped::inputs(mapped.clone()), targets)?,
+        TrainInputs::Vectors(vectors) => {
+            Labelled::new(Shipped::inputs(Table::new(vectors.view())?), targets)?
+        }
+        TrainInputs::Sentences(_) => {
+            return Err(Error::Unsupported("sentences are no vectors".to_string()));
+        }
+    };
+    let started = Instant::now();
+    let (model, words) = if is_direct(options, table) {
+        let estimator = Estimator::new(config, ShippedConfig::from(IdentityConfig { width }));
+        let (model, found) = fit_output(&estimator, &data, fit_options(options, learning))?;
+        let words = format!(
+            "output layer solved in {} iterations{}",
+            found.iterations,
+            if found.converged { "" } else { ", not converged" }
+        );
+        (model, words)
+    } else {
+        let backbone = ResFfnConfig { inputs: width, width: 128, depth: 4, ..Default::default() };
+        config.training.learning_rate = 1e-3;
+        config.training.batch_size = 64;
+        let estimator = Estimator::new(config, ShippedConfig::from(backbone));
+        let model = fit(&estimator, &data, fit_options(options, learning))?;
+        (model, format!("residual network, {} epochs", options.epochs()))
+    };
+    let seconds = started.elapsed().as_secs_f64();
+    calibrated(Fit { model, tokenizer: None, words, seconds }, examples)
+}
+
+pub(super) fn fit_images(
+    images: &ImagePreparation,
+    pixels: &Array2<f32>,
+    examples: &Examples,
+    settings: &Settings,
+    options: &Options<'_>,
+) -> Result<Fit> {
+    let (size, learning) = (images.size, &examples.learning);
+    let mut config = config(settings, options, settings.length_scale.unwrap_or(1.0));
+    config.training.learning_rate = 1e-3;
+    config.training.batch_size = 32;
+    let started = Instant::now();
+    let backbone =
+        WideResNetConfig { depth: 10, widen: 1, image: [3, size, size], ..Default::default() };
+    let inputs = Shipped::inputs(ImageRows { pixels: pixels.clone(), size });
+    let data = Labelled::new(inputs, learning.train.clone())?;
+    let estimator = Estimator::new(config, ShippedConfig::from(backbone));
+    let model = fit(&estimator, &data, fit_options(options, learning))?;
+    let seconds = started.elapsed().as_secs_f64();
+    let words = format!("wide residual network 10-1, {} epochs", options.epochs());
+    calibrated(Fit { model, tokenizer: None, words, seconds }, examples)
+}
+
+/// The model with scale and mean-field factor chosen on held-out rows.
+pub(super) fn calibrated(fit: Fit, examples: &Examples) -> Result<Fit> {
+    let Targets::Classes { labels, .. } = &examples.learning.held_out else { return Ok(fit) };
+    let prediction = predict(&fit, &examples.held_out)?;
+    if prediction.variance.is_none() {
+        return Ok(fit);
+    }
+    // The exact Gaussian process has no output weights to scale.
+    let scaled = fit.model.precisions().next().is_some();
+    let found = best_calibration(&prediction, labels, scaled)?;
+    let Fit { model, .. } = fit;
+    let model = if found.scale == 1.0 { model } else { model.with_logit_scale(found.scale)? };
+    let model = model.with_integration(Integration::MeanField { factor: found.factor })?;
+    Ok(Fit { model, ..fit })
+}
+
+/// What a fitted network predicts for prepared rows.
+pub(super) fn predict(fit: &Fit, inputs: &Prepared) -> Result<Prediction> {
+    match (inputs, &fit.tokenizer) {
+        (Prepared::Vectors(vectors), _) => {
+            fit.model.predict_any(ModelInputs::Vectors(vectors.view()))
+        }
+        (Prepared::Texts(texts), Some(tokenizer)) => {
+            let sentences = tokenizer.sentences(&fit.model, texts)?;
+            fit.model.predict_any(ModelInputs::Sentences(&sentences))
+        }
+        (Prepared::Texts(_), None) => {
+            Err(Error::Unsupported("the model has no tokenizer".to_string()))
+        }
+    }
+}

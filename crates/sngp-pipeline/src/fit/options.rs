@@ -1,0 +1,119 @@
+//! What to make of the examples.
+
+use std::path::PathBuf;
+
+use burn::tensor::Device;
+use sngp::method::{Method, Sngp};
+use sngp::train::{Interrupter, Observer, Silent};
+use sngp::{Error, Result};
+
+use super::tune::Trial;
+use crate::input::Kind;
+
+/// Epochs where nothing else is said: of an encoder, and of anything else.
+const EPOCHS: [usize; 2] = [4, 40];
+
+/// What is predicted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Target {
+    /// A class, with its probability.
+    #[default]
+    Classes,
+    /// A number, with an interval.
+    Numbers,
+}
+
+/// How a pipeline is fitted. The defaults are what most data want.
+#[derive(Clone)]
+pub struct Options<'a> {
+    /// What inputs are made of; guessed when absent.
+    pub kind: Option<Kind>,
+    /// The column with the labels, which is no input.
+    pub label: String,
+    /// Columns that are not to be used.
+    pub ignore: Vec<String>,
+    /// What is predicted.
+    pub target: Target,
+    /// The method.
+    pub method: Method,
+    /// Random features.
+    pub features: usize,
+    /// The length scale; from the distances between rows when absent.
+    pub length_scale: Option<f64>,
+    /// The strength of the prior on the output weights, for classes.
+    pub l2: f64,
+    /// Epochs of methods that train a network; 4 for an encoder, otherwise 40, when absent.
+    pub epochs: Option<usize>,
+    /// Whether several length scales and priors are tried; small tables are treated so when
+    /// absent.
+    pub tune: Option<bool>,
+    /// The folder of a pretrained text encoder.
+    pub encoder: Option<PathBuf>,
+    /// Whether the encoder is trained too.
+    pub fine_tune: bool,
+    /// Where texts are cut for an encoder.
+    pub max_tokens: usize,
+    /// Height and width that images are resized to.
+    pub image_size: usize,
+    /// Determines everything random.
+    pub seed: u64,
+    /// The device.
+    pub device: Device,
+    /// Stops it from outside.
+    pub interrupter: Interrupter,
+    /// Makes the observer of each network.
+    pub observe: &'a (dyn Fn(usize) -> Box<dyn Observer> + Sync),
+    /// Hears of every setting that is tried.
+    pub tried: &'a (dyn Fn(&Trial) + Sync),
+}
+
+impl Default for Options<'_> {
+    fn default() -> Self {
+        Self {
+            kind: None,
+            label: "label".to_string(),
+            ignore: Vec::new(),
+            target: Target::Classes,
+            method: Sngp {}.into(),
+            features: 1024,
+            length_scale: None,
+            l2: 0.02,
+            epochs: None,
+            tune: None,
+            encoder: None,
+            fine_tune: false,
+            max_tokens: 64,
+            image_size: 32,
+            seed: 0,
+            device: Device::flex(),
+            interrupter: Interrupter::new(),
+            observe: &|_| Box::new(Silent),
+            tried: &|_| {},
+        }
+    }
+}
+
+impl Options<'_> {
+    /// Refuses options that no model can be fitted with.
+    pub(super) fn check(&self) -> Result<()> {
+        if let Some(scale) = self.length_scale.filter(|scale| !(scale.is_finite() && *scale > 0.0))
+        {
+            return Err(Error::config("the length scale", scale, "it must be positive"));
+        }
+        if !(self.l2.is_finite() && self.l2 >= 0.0) {
+            return Err(Error::config("l2", self.l2, "it must be finite and not negative"));
+        }
+        if self.features == 0 {
+            return Err(Error::config("features", 0, "it must be at least 1"));
+        }
+        crate::limits::check_sizes(self.epochs(), self.features, 1)
+    }
+
+    pub(super) fn epochs(&self) -> usize {
+        self.epochs.unwrap_or(EPOCHS[usize::from(!self.fine_tune)])
+    }
+
+    pub(super) fn regression(&self) -> bool {
+        self.target == Target::Numbers
+    }
+}

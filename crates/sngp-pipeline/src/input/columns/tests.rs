@@ -1,0 +1,105 @@
+use super::*;
+
+fn text(value: &str) -> Cell {
+    Cell::from_field(value)
+}
+
+fn learn(name: &str, values: &[&str]) -> Result<TablePreparation, BadCell> {
+    let rows: Vec<Vec<Cell>> = values.iter().map(|value| vec![text(value)]).collect();
+    TablePreparation::learn(&[name.to_string()], &rows, &[])
+}
+
+#[test]
+fn numbers_are_standardized_and_missing_ones_marked() {
+    let table = learn("a", &["1", "", "3"]).unwrap();
+    assert_eq!(table.width(), 2);
+    let encode = |value| table.encode(&[0], &[text(value)]).unwrap().0;
+    assert_eq!(encode("3"), [1.0, 0.0]);
+    assert_eq!(encode(" 2 "), [0.0, 0.0]);
+    assert_eq!(encode("NA"), [0.0, 1.0]);
+    let error = table.encode(&[0], &[text("x")]).unwrap_err();
+    assert_eq!((error.column.as_str(), error.reason.as_str()), ("a", "`x` is not a number"));
+    let error = table.encode(&[0], &[text("inf")]).unwrap_err();
+    assert!(error.reason.contains("not a finite number"));
+}
+
+#[test]
+fn long_tails_are_taken_by_their_logarithm() {
+    let mut values: Vec<String> = (0..200).map(|i| (i % 10).to_string()).collect();
+    values.push("100000".to_string());
+    let values: Vec<&str> = values.iter().map(String::as_str).collect();
+    let table = learn("income", &values).unwrap();
+    let Encoding::Number { least, .. } = table.columns[0].encoding else { panic!() };
+    assert_eq!(least, Some(0.0));
+    let far = table.encode(&[0], &[text("100000")]).unwrap().0[0];
+    let below = table.encode(&[0], &[text("-50")]).unwrap().0[0];
+    assert!(far < 20.0 && below < -20.0, "{far} {below}");
+}
+
+#[test]
+fn useless_columns_are_named_with_a_reason() {
+    let ids: Vec<String> = (0..300).map(|i| format!("user-{i}")).collect();
+    let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
+    for (name, values, reason) in [
+        ("id", vec!["1", "2", "3", "4"], "row number"),
+        ("a", vec!["", "NA"], "no values"),
+        ("a", vec!["7", "7", "7"], "the same"),
+        ("a", vec!["x", "x"], "the same"),
+        ("name", ids, "there once only"),
+    ] {
+        let table = learn(name, &values).unwrap();
+        assert!(table.columns.is_empty(), "{name}");
+        assert!(table.ignored[0].reason.contains(reason), "{:?}", table.ignored);
+    }
+    // Not every column that counts is a row number.
+    assert_eq!(learn("age", &["1", "2", "3", "4"]).unwrap().width(), 1);
+}
+
+#[test]
+fn a_stray_word_among_numbers_is_named() {
+    let mut values = vec!["1"; 50];
+    values[7] = "l0";
+    let error = learn("a", &values).unwrap_err();
+    assert!(error.reason.contains("`l0` is not a number"), "{}", error.reason);
+}
+
+#[test]
+fn columns_come_in_any_order_and_have_to_be_there() {
+    let names = ["a", "b"].map(str::to_string);
+    let rows: Vec<Vec<Cell>> =
+        ["1", "2", "3"].iter().map(|v| vec![text(v), text(&format!("{v}0"))]).collect();
+    let table = TablePreparation::learn(&names, &rows, &[]).unwrap();
+    let turned = ["z", "b", "a"].map(str::to_string);
+    let places = table.locate(&turned).unwrap();
+    let one = table.encode(&places, &[text("?"), text("30"), text("1")]).unwrap();
+    let other = table.encode(&[0, 1], &[text("1"), text("30")]).unwrap();
+    assert_eq!(one, other);
+    assert_eq!(table.locate(&["b".to_string()]).unwrap_err().column, "a");
+}
+
+#[test]
+fn what_training_never_had_is_odd() {
+    let oddity = |table: &TablePreparation, value| {
+        let (_, oddity) = table.encode(&[0], &[text(value)]).unwrap();
+        oddity.map(|reason| reason.to_string())
+    };
+    let complete = learn("a", &["1", "2", "3"]).unwrap();
+    assert_eq!(oddity(&complete, "NA").unwrap(), "missing_value: column `a`");
+    assert_eq!(oddity(&complete, "9"), None);
+    let gaps = learn("a", &["1", "", "3"]).unwrap();
+    assert_eq!(oddity(&gaps, "NA"), None);
+    let colours = learn("a", &["red", "blue", "red", "blue"]).unwrap();
+    assert_eq!(oddity(&colours, "green").unwrap(), "unseen_category: column `a`");
+    assert_eq!(oddity(&colours, "").unwrap(), "missing_value: column `a`");
+    // A value that was there once has no place of its own, and neither has another: the model has
+    // learned about such rows.
+    let rare = learn("a", &["red", "blue", "red", "blue", "green"]).unwrap();
+    assert_eq!(oddity(&rare, "violet"), None);
+}
+
+#[test]
+fn numbers_beyond_f32_are_named() {
+    let table = learn("a", &["1", "2", "3"]).unwrap();
+    let error = table.encode(&[0], &[text("1e39")]).unwrap_err();
+    assert!(error.reason.contains("too large a number"), "{}", error.reason);
+}

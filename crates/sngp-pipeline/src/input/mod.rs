@@ -1,0 +1,17 @@
+//! From files and memory to what a model takes.
+
+mod columns;
+mod dataset;
+mod guess;
+mod images;
+mod known_pieces;
+mod ngrams;
+mod preparation;
+
+pub use columns::{BadCell, Column, Encoding, Ignored, TablePreparation};
+pub use dataset::{Body, Dataset, Place, is_arrays};
+pub use guess::{Kind, guess};
+pub use images::{Fitting, ImagePreparation};
+pub use ngrams::NgramPreparation;
+pub(crate) use preparation::in_file;
+pub use preparation::{Located, Preparation, Prepared, PreparedRows, RowState};

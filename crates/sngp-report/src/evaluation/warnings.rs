@@ -1,0 +1,149 @@
+//! What a reader has to know before believing the figures.
+
+use sngp::{Error, Result};
+use sngp_pipeline::Pipeline;
+use sngp_pipeline::fit::KnownRows;
+
+use crate::evidence::{ClassRow, Evidence};
+
+/// From so many test rows on it means something that most of them are rejected.
+const FEWEST: usize = 5;
+/// Classes that are named; more are counted.
+const NAMED: usize = 10;
+
+/// Notes about rows that are left out: warnings, or errors where nothing may be.
+pub(super) struct Notes<'a> {
+    pub warnings: &'a mut Vec<String>,
+    pub strict: bool,
+}
+
+impl Notes<'_> {
+    fn add(&mut self, remark: String) -> Result<()> {
+        if self.strict {
+            return Err(Error::Data(remark));
+        }
+        self.warnings.push(remark);
+        Ok(())
+    }
+
+    /// Rows that had no label in the file.
+    pub fn unlabelled(&mut self, file: &str, count: usize) -> Result<()> {
+        match count {
+            0 => Ok(()),
+            1 => self.add(format!("{file}: 1 row has no label and is left out")),
+            _ => self.add(format!("{file}: {count} rows have no label and are left out")),
+        }
+    }
+
+    /// Rows whose label is no class, and what becomes of them.
+    pub fn unknown(&mut self, file: &str, known: &KnownRows, fate: &str) -> Result<()> {
+        let fate = if self.strict { String::new() } else { format!("; {fate}") };
+        known.remark().map_or(Ok(()), |remark| self.add(format!("{file}: {remark}{fate}")))
+    }
+
+    /// Rows whose label is no number, with the first of them.
+    pub fn no_numbers(&mut self, file: &str, bad: &[(usize, &str)]) -> Result<()> {
+        bad.first().map_or(Ok(()), |(row, label)| {
+            let (count, row) = (bad.len(), row + 1);
+            self.add(format!(
+                "{file}: {count} rows have labels that are no finite numbers and are left out; the \
+                 first is `{label}` in row {row}"
+            ))
+        })
+    }
+
+    /// Rows that cannot be used, of so many, with the reason of the first.
+    pub fn unusable(&mut self, file: &str, all: usize, bad: &[(usize, String)]) -> Result<()> {
+        bad.first().map_or(Ok(()), |(row, reason)| {
+            let (count, row) = (bad.len(), row + 1);
+            self.add(format!(
+                "{file}: {count} of {all} rows cannot be used and are left out; the first is row \
+                 {row}: {reason}"
+            ))
+        })
+    }
+}
+
+/// A model that answers nothing for now.
+pub(super) fn about_model(model: &Pipeline, evidence: &mut Evidence) {
+    if model.card().uncalibrated {
+        evidence.warnings.push(
+            "the model was changed since its threshold was chosen: it abstains from everything \
+             until it is calibrated; what is measured here is the model without a threshold"
+                .to_string(),
+        );
+    }
+}
+
+/// Classes of which most test rows are rejected: a good headline can hide that a rare class is
+/// never answered.
+pub(super) fn about_classes(evidence: &mut Evidence) {
+    let mut rejected: Vec<&ClassRow> = evidence
+        .classes
+        .iter()
+        .filter(|class| class.rows >= FEWEST && class.abstained > 0.5)
+        .collect();
+    rejected.sort_by(|a, b| b.abstained.total_cmp(&a.abstained));
+    let told = |class: &&ClassRow| {
+        let count = (class.abstained * class.rows as f64).round();
+        format!(
+            "class `{}` is mostly rejected: {count} of its {} test rows",
+            class.label, class.rows
+        )
+    };
+    let mut warnings: Vec<String> = rejected.iter().take(NAMED).map(told).collect();
+    if rejected.len() > NAMED {
+        let more = rejected.len() - NAMED;
+        warnings.push(format!("{more} more classes are rejected on most of their test rows"));
+    }
+    evidence.warnings.extend(warnings);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn class(label: &str, rows: usize, abstained: f64) -> ClassRow {
+        let label = label.to_string();
+        ClassRow {
+            label,
+            rows,
+            recall: 0.9,
+            precision: 0.9,
+            f1: 0.9,
+            mean_probability: 0.9,
+            abstained,
+        }
+    }
+
+    #[test]
+    fn a_rare_class_that_is_rejected_is_said() {
+        let classes =
+            vec![class("no", 989, 0.01), class("yes", 11, 10.0 / 11.0), class("few", 4, 1.0)];
+        let mut evidence = Evidence { classes, ..Evidence::default() };
+        about_classes(&mut evidence);
+        assert_eq!(evidence.warnings, ["class `yes` is mostly rejected: 10 of its 11 test rows"]);
+    }
+
+    #[test]
+    fn many_are_counted() {
+        let classes = (0..13).map(|i| class(&i.to_string(), 8, 1.0)).collect();
+        let mut evidence = Evidence { classes, ..Evidence::default() };
+        about_classes(&mut evidence);
+        assert_eq!(evidence.warnings.len(), NAMED + 1);
+        assert!(evidence.warnings[NAMED].starts_with("3 more classes"));
+    }
+
+    #[test]
+    fn strict_notes_are_errors() {
+        let mut warnings = Vec::new();
+        let bad = [(6, "invalid_input: column `x`: no number".to_string())];
+        let mut notes = Notes { warnings: &mut warnings, strict: true };
+        let error = notes.unusable("test.csv", 9, &bad).unwrap_err().to_string();
+        assert!(error.contains("test.csv") && error.contains("row 7"), "{error}");
+        let mut notes = Notes { warnings: &mut warnings, strict: false };
+        notes.unusable("test.csv", 9, &bad).unwrap();
+        notes.unusable("test.csv", 9, &[]).unwrap();
+        assert_eq!(warnings.len(), 1);
+    }
+}
