@@ -143,7 +143,7 @@ fn every_published_method_is_trained_once_and_measured() {
         again(changed);
         let saved = text(&run(sngp().arg("inspect").arg(&network), 0).stdout);
         assert!(saved.contains(&format!("score         {score}")), "{saved}");
-        assert!(saved.contains(&format!("abstains when {score} is above")), "{saved}");
+        assert!(saved.contains(&format!("it answers when {score} is at most")), "{saved}");
     }
     let untuned = original.replacen("factors = [0.4, 5.0]", "factors = []", 1);
     let saved = || -> Value {
@@ -221,7 +221,7 @@ fn what_is_wrong_is_named() {
     let output = predict_bytes(&model, b"fine\nnot \xff fine\n");
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
     let answers = text(&output.stdout);
-    assert!(answers.contains("abstain,invalid_input: line 2"), "{answers}");
+    assert!(answers.contains("invalid_input: line 2: not valid UTF-8"), "{answers}");
     assert!(text(&output.stderr).contains("1 of 2 rows could not be used"));
 
     let table = "kind = 'tables'\ntrain = 'train.csv'\nvalidation = 'train.csv'\n\

@@ -25,7 +25,7 @@ fn texts_need_no_download() {
         "predict",
         "intents-model",
         "--text",
-        "the balance please",
+        "please tell me the balance of account 8",
         "--text",
         "zzz qqq 🙂",
     ]);

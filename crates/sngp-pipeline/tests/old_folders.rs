@@ -43,7 +43,7 @@ fn close(found: Option<f64>, known: &str, what: &str) {
 fn same(name: &str, answers: &[Answer], known: &(Vec<String>, Vec<Vec<Cell>>)) {
     assert_eq!(answers.len(), known.1.len(), "{name}");
     let predicted =
-        column(known, if known.0.contains(&"label".into()) { "label" } else { "predicted" });
+        column(known, if known.0.contains(&"predicted".into()) { "predicted" } else { "label" });
     let (uncertainty, decision) = (column(known, "uncertainty"), column(known, "decision"));
     for (row, answer) in answers.iter().enumerate() {
         let what = format!("{name}, row {row}");

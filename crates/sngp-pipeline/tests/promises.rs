@@ -95,7 +95,9 @@ fn shards_add_up_and_count_once() {
     assert_eq!(pipeline.merge(&[one, two]).unwrap(), 180);
     let merged = pipeline.model().precisions();
     let (a, b) = (merged[0].matrix(0), whole[0].matrix(0));
-    assert!(a.iter().zip(&b).all(|(a, b)| (a - b).abs() < 1e-6));
+    let apart = a.iter().zip(&b).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+    let largest = a.iter().map(|value| value.abs()).fold(0.0, f64::max);
+    assert!(apart <= 1e-6 * largest, "{apart} of {largest}");
 }
 
 /// Sentences are not kept with a model, so that its decision cannot be chosen anew.
@@ -104,7 +106,7 @@ fn a_decision_that_cannot_be_kept_is_dropped_and_nothing_is_answered() {
     let problems = problems();
     let sentences = problems.iter().find(|problem| problem.name == "sentences").unwrap();
     let mut pipeline = sentences.fit("sngp").pipeline;
-    let rows = Dataset::of_texts(["send 12 euros to my landlord please"]);
+    let rows = Dataset::of_texts(["the cat sat on the mat"]);
     assert!(pipeline.answer(&rows).unwrap()[0].outcome.is_some());
     let part = pipeline.accumulate(&common::texts(30)).unwrap();
     pipeline.update(&part, Some(0.5)).unwrap();

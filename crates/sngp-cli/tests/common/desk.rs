@@ -60,6 +60,7 @@ impl Desk {
         };
         self.write("flowers.csv", table(0..200));
         self.write("test.csv", table(200..320));
+        self.write("fresh.csv", table(320..440));
     }
 
     pub fn trained(&self) {

@@ -13,7 +13,7 @@ use super::metric_rows::{Place, Told, add, pick};
 use super::nothing_left;
 use super::sets::{Evaluation, UNKNOWN_LABELS};
 use super::showcase::{accepted_ood, class_rows, confusions, examples};
-use super::warnings::{Notes, about_classes};
+use super::warnings::{LEFT_OUT, Notes, about_classes};
 use crate::evidence::{Evidence, Scored, Set};
 
 /// Rows of known classes.
@@ -57,7 +57,7 @@ pub(super) fn measure(
     examples(evidence, model, &test)?;
     evidence.accepted_ood = accepted_ood(evidence, model, &ood)?;
     if let Some(set) = sets.shift {
-        let known = self::known(model, set, "they are left out", &mut notes)?;
+        let known = self::known(model, set, LEFT_OUT, &mut notes)?;
         if let Some(shift) = labelled(model, set, &known, &mut notes)? {
             evidence.shift = scored(&shift, model)?;
             class_metrics(evidence, Set::Shift, &shift)?;
@@ -69,7 +69,7 @@ pub(super) fn measure(
     let wrong: Vec<bool> = evidence.test.iter().map(|row| !row.correct).collect();
     by_scores(evidence, &test.measured, &ood, Some(&wrong), &score)?;
     if let (Some(set), false) = (sets.reference, ood.is_empty()) {
-        let known = self::known(model, set, "they are left out", &mut notes)?;
+        let known = self::known(model, set, LEFT_OUT, &mut notes)?;
         let (rows, inputs) = usable(model, set, &known.rows, &mut notes)?;
         if rows.is_empty() {
             return Err(nothing_left(&set.file));

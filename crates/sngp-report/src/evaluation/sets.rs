@@ -37,7 +37,9 @@ impl<'a> Evaluation<'a> {
                 )));
             }
             if self.ood[..index].iter().any(|(earlier, _)| earlier == name) {
-                return Err(Error::Data(format!("two OOD sets are called `{name}`")));
+                return Err(Error::Data(format!(
+                    "two OOD sets are called `{name}`; give each a name of its own"
+                )));
             }
         }
         Ok(())

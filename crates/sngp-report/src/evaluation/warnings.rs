@@ -11,6 +11,9 @@ const FEWEST: usize = 5;
 /// Classes that are named; more are counted.
 const NAMED: usize = 10;
 
+/// What becomes of rows that cannot be measured.
+pub(super) const LEFT_OUT: &str = "they are left out";
+
 /// Notes about rows that are left out: warnings, or errors where nothing may be.
 pub(super) struct Notes<'a> {
     pub warnings: &'a mut Vec<String>,
@@ -18,11 +21,12 @@ pub(super) struct Notes<'a> {
 }
 
 impl Notes<'_> {
-    fn add(&mut self, remark: String) -> Result<()> {
+    /// What is wrong with some rows and, where that is no error, what becomes of them.
+    fn add(&mut self, fault: String, fate: &str) -> Result<()> {
         if self.strict {
-            return Err(Error::Data(remark));
+            return Err(Error::Data(fault));
         }
-        self.warnings.push(remark);
+        self.warnings.push(format!("{fault}; {fate}"));
         Ok(())
     }
 
@@ -30,25 +34,24 @@ impl Notes<'_> {
     pub fn unlabelled(&mut self, file: &str, count: usize) -> Result<()> {
         match count {
             0 => Ok(()),
-            1 => self.add(format!("{file}: 1 row has no label and is left out")),
-            _ => self.add(format!("{file}: {count} rows have no label and are left out")),
+            _ => self.add(format!("{file}: rows without a label: {count}"), LEFT_OUT),
         }
     }
 
     /// Rows whose label is no class, and what becomes of them.
     pub fn unknown(&mut self, file: &str, known: &KnownRows, fate: &str) -> Result<()> {
-        let fate = if self.strict { String::new() } else { format!("; {fate}") };
-        known.remark().map_or(Ok(()), |remark| self.add(format!("{file}: {remark}{fate}")))
+        known.remark().map_or(Ok(()), |remark| self.add(format!("{file}: {remark}"), fate))
     }
 
     /// Rows whose label is no number, with the first of them.
     pub fn no_numbers(&mut self, file: &str, bad: &[(usize, &str)]) -> Result<()> {
         bad.first().map_or(Ok(()), |(row, label)| {
             let (count, row) = (bad.len(), row + 1);
-            self.add(format!(
-                "{file}: {count} rows have labels that are no finite numbers and are left out; the \
-                 first is `{label}` in row {row}"
-            ))
+            let fault = format!(
+                "{file}: labels that are no finite numbers: {count}, the first is `{label}` in row \
+                 {row}"
+            );
+            self.add(fault, LEFT_OUT)
         })
     }
 
@@ -56,10 +59,10 @@ impl Notes<'_> {
     pub fn unusable(&mut self, file: &str, all: usize, bad: &[(usize, String)]) -> Result<()> {
         bad.first().map_or(Ok(()), |(row, reason)| {
             let (count, row) = (bad.len(), row + 1);
-            self.add(format!(
-                "{file}: {count} of {all} rows cannot be used and are left out; the first is row \
-                 {row}: {reason}"
-            ))
+            let fault = format!(
+                "{file}: {count} of {all} rows cannot be used, the first is row {row}: {reason}"
+            );
+            self.add(fault, LEFT_OUT)
         })
     }
 }

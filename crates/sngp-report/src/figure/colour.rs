@@ -31,8 +31,8 @@ const CLASSES: [Rgb; 6] = [
     [0xc9, 0xb3, 0xff],
 ];
 
-/// Out-of-domain points: visible on both ends of the map.
-pub(super) const OUT_OF_DOMAIN: Rgb = [0xf0, 0x1e, 0x2c];
+/// Out-of-distribution points: visible on both ends of the map.
+pub(super) const OUT_OF_DISTRIBUTION: Rgb = [0xf0, 0x1e, 0x2c];
 
 /// The colour of `value` in `0..=1`; values outside take the colour of the nearer end.
 pub(super) fn viridis(value: f64) -> Rgb {

@@ -178,8 +178,12 @@ fn a_missing_file_is_refused() {
 #[test]
 fn other_versions_and_formats_are_refused() {
     let saved = Saved::new(Deterministic {});
-    saved.edit_json("manifest.json", |manifest| manifest["format_version"] = 2.into());
-    saved.assert_refused("version is 2");
+    saved.edit_json("manifest.json", |manifest| manifest["format_version"] = 3.into());
+    saved.assert_refused("version is 3");
+    // An older one is read.
+    let saved = Saved::new(Deterministic {});
+    saved.edit_json("manifest.json", |manifest| manifest["format_version"] = 1.into());
+    saved.load().unwrap();
     let saved = Saved::new(Deterministic {});
     saved.edit_json("manifest.json", |manifest| manifest["format"] = "other".into());
     saved.assert_refused("other");

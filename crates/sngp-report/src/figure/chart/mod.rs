@@ -25,8 +25,8 @@ use layout::Layout;
 /// let axis = |label: &str| Axis { label: label.into(), range: [0.0, 1.0], scale: Scale::Percent };
 /// let chart = Chart {
 ///     id: "roc".into(),
-///     x: axis("in-domain turned away (%)"),
-///     y: axis("out-of-domain turned away (%)"),
+///     x: axis("test examples rejected (%)"),
+///     y: axis("OOD examples rejected (%)"),
 ///     series: vec![Series {
 ///         label: "chance".into(),
 ///         tone: Tone::Grey,

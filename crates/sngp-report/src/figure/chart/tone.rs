@@ -1,6 +1,6 @@
 //! The colours of series.
 
-use crate::figure::colour::{OUT_OF_DOMAIN, Rgb, VIRIDIS};
+use crate::figure::colour::{OUT_OF_DISTRIBUTION, Rgb, VIRIDIS};
 
 /// A colour by name, so that a page can pick another shade of it on dark ground.
 ///
@@ -8,9 +8,9 @@ use crate::figure::colour::{OUT_OF_DOMAIN, Rgb, VIRIDIS};
 /// colour-blind readers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Tone {
-    /// In-domain examples.
+    /// Test examples.
     Blue,
-    /// Out-of-domain examples.
+    /// Out-of-distribution examples.
     Red,
     /// Shifted examples.
     Teal,
@@ -39,7 +39,7 @@ impl Tone {
     pub(super) fn colour(self) -> Rgb {
         match self {
             Self::Blue => VIRIDIS[3],
-            Self::Red => OUT_OF_DOMAIN,
+            Self::Red => OUT_OF_DISTRIBUTION,
             Self::Teal => VIRIDIS[5],
             Self::Orange => [0xd9, 0x7a, 0x00],
             Self::Grey => [0x80, 0x80, 0x80],

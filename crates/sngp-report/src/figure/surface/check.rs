@@ -45,7 +45,7 @@ fn surface(surface: &Surface) -> Result<(), String> {
     for (class, class_points) in surface.classes.iter().enumerate() {
         points(class_points).map_err(|point| format!("class {class} has the point {point:?}"))?;
     }
-    points(&surface.ood).map_err(|point| format!("out of domain has the point {point:?}"))
+    points(&surface.ood).map_err(|point| format!("out-of-distribution has the point {point:?}"))
 }
 
 fn points(points: &Points) -> Result<(), [f64; 2]> {

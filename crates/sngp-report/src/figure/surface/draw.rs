@@ -43,7 +43,7 @@ fn panel(
             for (class, points) in surface.classes.iter().enumerate() {
                 dots(canvas, surface, points, side, colour::class(class));
             }
-            dots(canvas, surface, &surface.ood, side, colour::OUT_OF_DOMAIN);
+            dots(canvas, surface, &surface.ood, side, colour::OUT_OF_DISTRIBUTION);
         });
         canvas.frame(square(side));
     });

@@ -64,7 +64,7 @@ fn entries(figure: &SurfaceFigure, font: f64) -> Vec<Entry> {
         .map(|class| entry(colour::class(class), format!("class {class}")))
         .collect();
     if panels().any(|panel| !panel.ood.0.is_empty()) {
-        entries.push(entry(colour::OUT_OF_DOMAIN, "out of domain".into()));
+        entries.push(entry(colour::OUT_OF_DISTRIBUTION, "out-of-distribution".into()));
     }
     entries
 }

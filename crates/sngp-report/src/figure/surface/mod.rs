@@ -1,5 +1,5 @@
 //! Uncertainty over the plane, like Figure 1 of the SNGP paper (Liu et al., 2020): a row per data
-//! set, a column per method, the training points and the out-of-domain points on top.
+//! set, a column per method, the training points and the out-of-distribution points on top.
 
 mod check;
 mod draw;

@@ -44,7 +44,8 @@ fn svg_is_well_formed_and_holds_every_text_escaped() {
     for text in ["<moons>", "dnn & co", "sngp", "ovals", "a\"b", "\u{1b}", "x < y"] {
         assert!(svg.contains(&format!(">{}</text>", escape::markup(text))), "{text:?}");
     }
-    for text in ["class 0", "class 1", "out of domain", "1 - max p &amp; more", "0.2", "1.0"] {
+    for text in ["class 0", "class 1", "out-of-distribution", "1 - max p &amp; more", "0.2", "1.0"]
+    {
         assert!(svg.contains(&format!(">{text}</text>")), "{text:?}");
     }
 }

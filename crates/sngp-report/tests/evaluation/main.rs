@@ -1,11 +1,14 @@
 //! Fitted pipelines, measured: what the report says is what the pipeline does.
 
-use ndarray::{Array2, concatenate};
+mod cards;
+mod numbers;
+
+use ndarray::Array2;
 use sngp::metrics::{auroc, risk_coverage};
 use sngp::score::{MaxProbability, Score};
 use sngp_pipeline::calibrate::Goal;
 use sngp_pipeline::input::Dataset;
-use sngp_pipeline::{Card, Options, Pipeline, Target};
+use sngp_pipeline::{Options, Pipeline};
 use sngp_report::evaluation::{Evaluation, UNKNOWN_LABELS, evaluate};
 use sngp_report::evidence::{Evidence, MetricRow, Set, Truth, check, html};
 
@@ -221,96 +224,6 @@ fn a_class_that_is_always_rejected_is_said() {
         .map(|name| format!("class `{name}` is mostly rejected: 11 of its 11 test rows"));
     assert_eq!(evidence.warnings, expected);
     assert!(html(&evidence).contains("11 of its 11 test rows"));
-}
-
-#[test]
-fn numbers_abstain_and_reject_ood_rows() {
-    let inputs = |rows: std::ops::Range<usize>| {
-        let start = rows.start;
-        Array2::from_shape_fn((rows.len(), 2), |(i, j)| {
-            (((start + i) * (j + 1)) as f32 * 0.37).sin()
-        })
-    };
-    let truth = |rows: std::ops::Range<usize>| -> Vec<f64> {
-        rows.map(|row| 10.0 + 3.0 * (row as f64 * 0.37).sin() + 0.3 * (row as f64 * 1.7).cos())
-            .collect()
-    };
-    let data = |rows: std::ops::Range<usize>| {
-        let set = Dataset::of_vectors(inputs(rows.clone()).view()).unwrap();
-        set.with_labels(truth(rows)).unwrap()
-    };
-    let options = Options { target: Target::Numbers, ..options() };
-    let pipeline = Pipeline::fit(&data(0..300), None, &options).unwrap().pipeline;
-    let far = inputs(0..20) * 30.0 + 50.0;
-    let within = inputs(600..610);
-    let mixed = concatenate(ndarray::Axis(0), &[far.view(), within.view()]).unwrap();
-    let mixed = Dataset::of_vectors(mixed.view()).unwrap();
-    let (test, shift) = (data(300..450), data(450..500));
-    let sets =
-        Evaluation { ood: ood(&[("mixed", &mixed)]), shift: Some(&shift), ..Evaluation::on(&test) };
-    let evidence = evaluate(&pipeline, &sets).unwrap();
-    check(&evidence).unwrap();
-    let found = evidence.at_threshold();
-    assert_eq!(found.test.rows - found.test.answered, rejected(&pipeline, &test));
-    assert_eq!(found.ood[0].rejected, rejected(&pipeline, &mixed));
-    assert!(found.ood[0].rejected >= 20, "{found:?}");
-    let errors = found.test.errors.unwrap();
-    let value = |name: &str| metric(&evidence, Set::Test, None, name).value;
-    assert!((value("rmse") - errors.rmse_of_all).abs() < 1e-9);
-    assert!((value("rmse_of_answered") - errors.rmse_of_answered.unwrap()).abs() < 1e-9);
-    let share = 1.0 - found.test.answered as f64 / found.test.rows as f64;
-    assert!((value("share_rejected") - share).abs() < 1e-12);
-    assert!(metric(&evidence, Set::Ood, None, "auroc by variance").value > 0.6);
-    assert!(metric(&evidence, Set::Shift, None, "rmse").value > 0.0);
-    let page = html(&evidence);
-    assert!(page.contains("RMSE of answered") && page.contains("id=\"risk_coverage\""));
-
-    let mut labels: Vec<String> = truth(300..450).iter().map(f64::to_string).collect();
-    labels[4] = "unknown".to_string();
-    let odd = Dataset::of_vectors(inputs(300..450).view()).unwrap().with_labels(labels).unwrap();
-    let evidence = evaluate(&pipeline, &Evaluation::on(&odd)).unwrap();
-    assert_eq!(evidence.regression.unwrap().rows.len(), 149);
-    assert!(evidence.warnings[0].contains("`unknown` in row 5"), "{:?}", evidence.warnings);
-}
-
-/// The same model with another card, or none: the one a network of a benchmark has.
-fn with_card(pipeline: &mut Pipeline, card: Option<&Card>) -> Pipeline {
-    let folder = tempfile::tempdir().unwrap();
-    let folder = folder.path().join("model");
-    pipeline.save(&folder).unwrap();
-    let mut model = sngp::model::load_any(&folder, &Options::default().device).unwrap();
-    match card {
-        Some(card) => model.attach("card.json", serde_json::to_vec(card).unwrap()).unwrap(),
-        None => model.detach("card.json"),
-    }
-    Pipeline::of_model(model).unwrap()
-}
-
-#[test]
-fn a_model_that_has_to_be_calibrated_is_measured_without_a_threshold() {
-    let mut pipeline = classifier();
-    let card = Card { uncalibrated: true, ..pipeline.card().clone() };
-    let changed = with_card(&mut pipeline, Some(&card));
-    let (test, far) = (labelled(400..500), receding(40));
-    let sets = Evaluation { ood: ood(&[("far", &far)]), ..Evaluation::on(&test) };
-    let evidence = evaluate(&changed, &sets).unwrap();
-    assert!(evidence.warnings[0].contains("until it is calibrated"), "{:?}", evidence.warnings);
-    assert_eq!(evidence.threshold, None);
-    // The guard stays: it was not chosen by the posterior that has changed.
-    let found = evidence.at_threshold();
-    assert!(found.test.answered > 90 && found.ood[0].rejected > 25, "{found:?}");
-}
-
-#[test]
-fn a_model_without_a_card_is_measured_too() {
-    let plain = with_card(&mut classifier(), None);
-    assert_eq!(plain.card().label, "label");
-    let (test, far) = (labelled(400..500), receding(40));
-    let sets = Evaluation { ood: ood(&[("far", &far)]), ..Evaluation::on(&test) };
-    let evidence = evaluate(&plain, &sets).unwrap();
-    check(&evidence).unwrap();
-    assert_eq!(evidence.at_threshold().ood[0].rejected, rejected(&plain, &far));
-    assert!(html(&evidence).contains("Whatever the threshold"));
 }
 
 #[test]
