@@ -232,9 +232,7 @@ impl Guard {
             let width = (high - low).max(NARROW * low.abs().max(high.abs())).max(1e-9);
             let outside = (low - value).max(value - high) / width;
             // What is no number is outside of every range.
-            if !(outside <= most) {
-                most = if outside.is_nan() { f64::INFINITY } else { outside };
-            }
+            most = if outside.is_nan() { f64::INFINITY } else { outside.max(most) };
         }
         most
     }

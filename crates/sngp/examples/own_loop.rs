@@ -30,7 +30,7 @@ impl SpectralLayers for Network {
 fn main() -> sngp::Result<()> {
     let (plain, device) = (Device::flex(), Device::flex().autodiff());
     // Two classes, on two circles around (2, 0) and (-2, 0).
-    let side = |i: usize| if i % 2 == 0 { 1.0 } else { -1.0 };
+    let side = |i: usize| if i.is_multiple_of(2) { 1.0 } else { -1.0 };
     let points: [[f32; 2]; 200] =
         std::array::from_fn(|i| [2.0 * side(i) + (i as f32).cos(), (i as f32).sin()]);
     let labels = Tensor::<1, Int>::arange(0..200, &device).remainder_scalar(2).unsqueeze_dim(1);

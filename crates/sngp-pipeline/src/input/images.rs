@@ -84,7 +84,7 @@ impl ImagePreparation {
         let Cell::Text(name) = cell else {
             return Err(bad(format!("`{}` is not a path", shown(cell))));
         };
-        Picture::read(&folder.join(name)).map_err(|error| bad(error.to_string()))
+        Picture::read(folder.join(name)).map_err(|error| bad(error.to_string()))
     }
 
     /// The pixels of an image, channel by channel.

@@ -219,6 +219,7 @@ shipped! {
 
 /// What a [`Shipped`] backbone takes.
 #[derive(Clone, Debug)]
+#[allow(clippy::large_enum_variant, reason = "one a forward pass")]
 pub enum ShippedBatch {
     /// Vectors `[rows, columns]`.
     Vectors(Tensor<2>),
