@@ -6,7 +6,7 @@ use burn::tensor::Device;
 use ndarray::Array2;
 use sngp::backbone::{Backbone, InputShape};
 use sngp::files::to_json;
-use sngp::model::{AnyModel, Decision, Model, ModelInputs, backbone_name, load_any};
+use sngp::model::{AnyModel, Decision, Model, ModelInputs, backbone_name};
 use sngp::predict::{Integration, Prediction};
 use sngp::text::TextTokenizer;
 use sngp::{Error, Result};
@@ -64,7 +64,7 @@ impl Loader {
         let name = backbone_name(folder)?;
         let model = match self.own.iter().find(|(own, _)| *own == name) {
             Some((_, load)) => load(folder, device)?,
-            None => load_any(folder, device)?,
+            None => Box::new(sngp::model::load(folder, device)?),
         };
         Pipeline::of_model(model).map_err(|error| Error::corrupt(folder, error.to_string()))
     }

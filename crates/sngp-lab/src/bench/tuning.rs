@@ -5,7 +5,7 @@ use sngp::backbone::ShippedBatch;
 use sngp::data::{Labelled, Targets};
 use sngp::metrics::nll;
 use sngp::model::{Decision, ShippedModel};
-use sngp::predict::{Integration, Prediction};
+use sngp::predict::{Calibration, Integration};
 use sngp::{Error, Result};
 
 /// What is chosen on held-out data, never on test data.
@@ -96,31 +96,16 @@ pub(super) fn tune(
         let prediction = model.predict(&*held_out.inputs)?;
         let (loss, integration) = match config.factors.as_slice() {
             [] => (nll(prediction.probabilities()?, labels)?, model.config().integration),
-            factors => best_factor(factors, &prediction, labels)?,
+            factors => {
+                let found = Calibration::search(&prediction, labels, &[1.0], factors, 0.0)?;
+                (found.loss, Integration::MeanField { factor: found.factor })
+            }
         };
         if best.as_ref().is_none_or(|(least, _)| loss < *least) {
             best = Some((loss, model.with_integration(integration)?));
         }
     }
     Ok(best.map_or(model, |(_, tuned)| tuned))
-}
-
-/// The factor with the least negative log-likelihood, the first of equals, and that likelihood.
-fn best_factor(
-    factors: &[f64],
-    prediction: &Prediction,
-    labels: &[usize],
-) -> Result<(f64, Integration)> {
-    let logits = prediction.plain_class_logits()?;
-    let variance = prediction.variance.as_ref().map(|variance| variance.view());
-    let loss = |&factor: &f64| {
-        let integration = Integration::MeanField { factor };
-        let probabilities = integration.softmax(logits.view(), variance)?;
-        Ok((nll(probabilities.view(), labels)?, integration))
-    };
-    let losses = factors.iter().map(loss).collect::<Result<Vec<_>>>()?;
-    let least = losses.into_iter().min_by(|(a, _), (b, _)| a.total_cmp(b));
-    least.ok_or_else(|| Error::Data("there is no factor to choose".to_string()))
 }
 
 /// Lets the model abstain, by its default score.
@@ -140,33 +125,5 @@ pub fn class_labels<B>(data: &Labelled<B>) -> Result<&[usize]> {
     match &*data.targets {
         Targets::Classes { labels, .. } => Ok(labels),
         Targets::Values(_) => Err(Error::Unsupported("classes are needed".to_string())),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use ndarray::array;
-    use sngp::predict::Predictive;
-
-    use super::*;
-
-    /// One logit of two classes is as good as one of each.
-    #[test]
-    fn one_logit_has_the_factor_of_two() {
-        let one = array![[6.0], [-6.0], [5.0], [6.0]];
-        let variance = array![[0.01], [0.02], [1.0], [1.5]];
-        let labels = [1, 0, 0, 1];
-        let prediction = |logits: ndarray::Array2<f64>| Prediction {
-            predictive: Predictive::Classes(ndarray::Array2::from_elem((4, 2), 0.5)),
-            logits,
-            variance: Some(variance.clone()),
-            mean_field_factor: 0.0,
-        };
-        let factors = [0.0, 1.0, 8.0, 64.0];
-        let of_one = best_factor(&factors, &prediction(one.clone()), &labels).unwrap();
-        let two = ndarray::concatenate![ndarray::Axis(1), &one / -2.0, &one / 2.0];
-        assert_eq!(of_one, best_factor(&factors, &prediction(two), &labels).unwrap());
-        // The mistake lies where the variance is large.
-        assert!(of_one.1.mean_field_factor() >= 8.0, "{of_one:?}");
     }
 }

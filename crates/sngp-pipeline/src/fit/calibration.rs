@@ -1,24 +1,13 @@
 //! What is chosen on held-out examples.
 
-use ndarray::{Array2, Axis};
-use rayon::prelude::*;
-use sngp::predict::{Integration, Prediction};
-use sngp::{Error, Result};
+use sngp::Result;
+use sngp::predict::{Calibration, Prediction};
 
 /// Factors on the mean logits that are tried.
 const SCALES: [f64; 15] =
     [0.125, 0.18, 0.25, 0.35, 0.5, 0.71, 1.0, 1.4, 2.0, 2.8, 4.0, 5.6, 8.0, 11.0, 16.0];
 /// Mean-field factors that are tried.
 const FACTORS: [f64; 10] = [0.0, 0.1, 0.3, 0.6, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0];
-
-/// How mean and variance become probabilities.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Calibration {
-    /// Factor on the mean logits.
-    pub scale: f64,
-    /// Mean-field factor.
-    pub factor: f64,
-}
 
 /// The scale and mean-field factor with the least cross-entropy on held-out examples.
 ///
@@ -29,41 +18,16 @@ pub fn best_calibration(
     labels: &[usize],
     tune_scale: bool,
 ) -> Result<Calibration> {
-    let one = [1.0];
-    let scales: &[f64] = if tune_scale { &SCALES } else { &one };
+    let scales: &[f64] = if tune_scale { &SCALES } else { &[1.0] };
     let factors: &[f64] = if prediction.variance.is_some() { &FACTORS } else { &[0.0] };
-    let settings: Vec<Calibration> = scales
-        .iter()
-        .flat_map(|&scale| factors.iter().map(move |&factor| Calibration { scale, factor }))
-        .collect();
-    let plain = prediction.plain_class_logits()?;
-    let loss = |&Calibration { scale, factor }: &Calibration| {
-        let logits = &plain * scale;
-        let variance = prediction.variance.as_ref().map(|variance| variance.view());
-        let probabilities = Integration::MeanField { factor }.softmax(logits.view(), variance)?;
-        Ok(smoothed_loss(&probabilities, labels))
-    };
-    let losses: Vec<f64> = settings.par_iter().map(loss).collect::<Result<_>>()?;
-    let best = settings.into_iter().zip(losses).min_by(|(_, a), (_, b)| a.total_cmp(b));
-    best.map(|(calibration, _)| calibration)
-        .ok_or_else(|| Error::Data("there is nothing to calibrate with".to_string()))
-}
-
-fn smoothed_loss(probabilities: &Array2<f64>, labels: &[usize]) -> f64 {
     let unknown = 1.0 / (labels.len() + 1) as f64;
-    let log = |p: f64| p.max(f64::MIN_POSITIVE).ln();
-    let rows = probabilities.axis_iter(Axis(0)).zip(labels);
-    let losses = rows.map(|(row, &label)| {
-        let uniform = row.iter().map(|&p| log(p)).sum::<f64>() / row.len() as f64;
-        -(1.0 - unknown) * log(row[label]) - unknown * uniform
-    });
-    losses.sum()
+    Calibration::search(prediction, labels, scales, factors, unknown)
 }
 
 #[cfg(test)]
 mod tests {
-    use ndarray::array;
-    use sngp::predict::Predictive;
+    use ndarray::{Array2, array};
+    use sngp::predict::{Integration, Predictive};
 
     use super::*;
 

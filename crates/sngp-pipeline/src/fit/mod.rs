@@ -11,7 +11,7 @@ mod options;
 mod split;
 mod tune;
 
-pub use calibration::{Calibration, best_calibration};
+pub use calibration::best_calibration;
 pub use labels::{KnownRows, known_rows, numbers};
 pub use network::{median_length_scale, normalized};
 pub use options::{Options, Target};

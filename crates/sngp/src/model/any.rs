@@ -254,9 +254,19 @@ fn stacked(parts: &[Array2<f32>]) -> Result<Array2<f32>> {
     ndarray::concatenate(Axis(0), &views).map_err(|error| Error::Data(error.to_string()))
 }
 
-/// Loads a model folder with any of the backbones that ship with the library, as it is: what is
-/// attached to it (how raw rows become inputs, say) is not applied. For raw rows, load it as a
-/// pipeline.
+/// What a pipeline attaches to a model: how raw rows become its inputs, and its outputs answers.
+const CARD: &str = "card.json";
+
+/// Loads a model folder with any of the backbones that ship with the library. A model of a pipeline
+/// takes prepared rows and predicts in units of its own, which raw rows do not have: it is refused,
+/// and loaded as a pipeline, or with [`load`](super::load) as what it is.
 pub fn load_any(folder: impl AsRef<Path>, device: &Device) -> Result<Box<dyn AnyModel>> {
-    Ok(Box::new(Model::<Shipped>::load(folder, device)?))
+    let folder = folder.as_ref();
+    let model = Model::<Shipped>::load(folder, device)?;
+    if model.attachment(CARD).is_some() {
+        let reason =
+            format!("it has a {CARD}: its inputs are prepared rows; load it as a pipeline");
+        return Err(Error::corrupt(folder, reason));
+    }
+    Ok(Box::new(model))
 }

@@ -1,10 +1,12 @@
 //! From mean and variance of the logits to a predictive distribution.
 
+mod calibration;
 mod integration;
 mod minimax;
 mod prediction;
 mod quadrature;
 
+pub use calibration::Calibration;
 pub use integration::Integration;
 pub use minimax::minimax;
 pub use prediction::{Prediction, Predictive};
