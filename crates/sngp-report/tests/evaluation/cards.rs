@@ -9,7 +9,8 @@ fn with_card(pipeline: &mut Pipeline, card: Option<&Card>) -> Pipeline {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path().join("model");
     pipeline.save(&folder).unwrap();
-    let mut model = sngp::model::load_any(&folder, &Options::default().device).unwrap();
+    let model = sngp::model::load(&folder, &Options::default().device).unwrap();
+    let mut model: Box<dyn sngp::model::AnyModel> = Box::new(model);
     match card {
         Some(card) => model.attach("card.json", serde_json::to_vec(card).unwrap()).unwrap(),
         None => model.detach("card.json"),
