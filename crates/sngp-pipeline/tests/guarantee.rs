@@ -71,6 +71,11 @@ fn errors_stay_below_the_promise_and_little_coverage_is_lost() {
         thresholds.sort_by(f64::total_cmp);
         let best = thresholds.iter().rev().find(|&&t| t.is_finite() && error(t).0 <= max_error);
         let best = error(*best.unwrap()).1;
-        assert!(best - coverage < 0.05, "{max_error}: {coverage} of {best}");
+        let _ = writeln!(
+            std::io::stderr(),
+            "{max_error} at confidence {CONFIDENCE}: {violated} of {TRIALS} violated; coverage \
+             {coverage:.4} of {best:.4} in hindsight"
+        );
+        assert!(best - coverage < 0.035, "{max_error}: {coverage} of {best}");
     }
 }
