@@ -174,9 +174,8 @@ def write_files(data, folder):
 def sngp_commands(files, options):
     validation = ["--validation", files["validation"]] if "validation" in files else []
     ood = ["--ood", files["ood"]] if "ood" in files else []
-    reference = ["--reference", files["train"]] if files["train"].startswith("vectors.npz") else []
     train = ["train", "--data", files["train"], *validation, *options, "--out", "model", "--json"]
-    return train, ["evaluate", "model", "--data", files["test"], *ood, *reference, "--json"]
+    return train, ["evaluate", "model", "--data", files["test"], *ood, "--json"]
 
 
 def run(binary, command, folder):

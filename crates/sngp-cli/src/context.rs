@@ -20,7 +20,7 @@ pub struct Context {
 }
 
 impl Context {
-    /// Sets up threads and signals.
+    /// Sets up threads.
     pub fn new(common: &Common) -> Result<Self> {
         if let Some(threads) = common.threads {
             if threads > MOST_THREADS {
@@ -31,15 +31,18 @@ impl Context {
                 .build_global()
                 .context("the threads cannot be started")?;
         }
-        let interrupter = Interrupter::new();
-        crate::signals::watch(&interrupter).context("signals cannot be watched")?;
         Ok(Self {
             device: crate::device::parse(&common.device)?,
             threads: rayon::current_num_threads(),
             json: common.json,
             progress: Progress::new(common.quiet),
-            interrupter,
+            interrupter: Interrupter::new(),
         })
+    }
+
+    /// Stops at signals.
+    pub fn watch_signals(&self) -> Result<()> {
+        crate::signals::watch(&self.interrupter).context("signals cannot be watched")
     }
 
     /// Stops between two pieces of work that do not watch the handle themselves.

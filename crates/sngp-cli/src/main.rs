@@ -26,9 +26,8 @@ const FAILED: u8 = 1;
 fn main() -> ExitCode {
     keep_pages();
     let args = args::Args::parse();
-    // Inside the pool, so that sharing out work does not mean waking another thread and sleeping.
-    let result = context::Context::new(&args.common)
-        .and_then(|context| rayon::scope(|_| run(args.command, &context)));
+    let result =
+        context::Context::new(&args.common).and_then(|context| start(args.command, &context));
     match result {
         Ok(()) => ExitCode::SUCCESS,
         // Whoever read our output has enough of it.
@@ -44,6 +43,20 @@ fn main() -> ExitCode {
                 return ExitCode::from(signals::INTERRUPTED as u8);
             }
             ExitCode::from(FAILED)
+        }
+    }
+}
+
+/// A server has its own threads and minds signals itself; everything else stops at them.
+fn start(command: args::Command, context: &context::Context) -> anyhow::Result<()> {
+    match command {
+        #[cfg(feature = "serve")]
+        args::Command::Serve(serve) => commands::serve::run(&serve, context),
+        command => {
+            context.watch_signals()?;
+            // Inside the pool, so that sharing out work does not mean waking another thread and
+            // sleeping.
+            rayon::scope(|_| run(command, context))
         }
     }
 }
@@ -70,6 +83,10 @@ fn run(command: args::Command, context: &context::Context) -> anyhow::Result<()>
         args::Command::Precision(precision) => commands::shards::accumulate(&precision, context),
         args::Command::Merge(merge) => commands::shards::merge(&merge, context),
         args::Command::Predict(predict) => commands::predict::run(&predict, context),
+        #[cfg(feature = "serve")]
+        args::Command::Serve(serve) => commands::serve::run(&serve, context),
+        #[cfg(feature = "serve")]
+        args::Command::Loadtest(test) => commands::serve::load_test(&test, context),
         args::Command::Inspect(inspect) => commands::inspect::run(&inspect, context),
         args::Command::Completions { shell } => commands::shell::completions(shell),
         args::Command::Man { out } => commands::shell::man_pages(&out),

@@ -63,6 +63,7 @@ pub fn command_line() -> String {
 /// A report's rows with where they come from.
 pub fn report(measurements: &sngp_lab::report::Measurements, threads: usize) -> Result<Report> {
     Ok(Report {
+        schema: SCHEMA,
         rows: measurements.rows()?,
         command: command_line(),
         commit: sngp_lab::provenance::commit().to_string(),

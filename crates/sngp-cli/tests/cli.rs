@@ -31,7 +31,8 @@ fn list_walks_every_registry() {
     }
     let json: serde_json::Value =
         serde_json::from_slice(&run(sngp().args(["list", "--json"]), 0).stdout).unwrap();
-    assert_eq!(json[0]["entries"].as_array().unwrap().len(), sngp::method::Method::all().len());
+    let methods = json["registries"][0]["entries"].as_array().unwrap();
+    assert_eq!((methods.len(), &json["schema"]), (sngp::method::Method::all().len(), &1.into()));
 }
 
 #[test]
@@ -126,6 +127,7 @@ fn a_benchmark_keeps_one_shape_of_result() {
     for key in ["command", "commit", "cpu"] {
         assert!(report[key].is_string(), "{key}");
     }
+    assert_eq!(report["schema"], 1);
     let row = &report["rows"][0];
     for key in ["experiment", "method", "split", "metric"] {
         assert!(row[key].is_string(), "{key}");

@@ -18,7 +18,7 @@ validation = 20
 [augmentation]
 padding = 4
 flip = true
-[[strangers]]
+[[ood]]
 source = { kind = 'cifar100', path = 'cifar-100-binary' }
 [shift]
 kind = 'own'

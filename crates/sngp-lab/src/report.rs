@@ -35,6 +35,9 @@ impl Row {
 /// A benchmark's result: rows and where they come from.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Report {
+    /// The version of this shape; 0 in files from before it was said.
+    #[serde(default)]
+    pub schema: u32,
     /// The rows.
     pub rows: Vec<Row>,
     /// The command that made them.
@@ -188,6 +191,7 @@ mod tests {
         measurements.add("moons", "sngp", "test", "accuracy", 1.0);
         measurements.add("moons", "duq", "ood", "auroc", 0.5);
         let report = Report {
+            schema: 1,
             rows: measurements.rows().unwrap(),
             command: "sngp bench 2d".to_string(),
             commit: "abc".to_string(),

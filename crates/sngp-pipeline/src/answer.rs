@@ -1,5 +1,6 @@
 //! What a model says about a row.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use serde::Serialize;
@@ -23,6 +24,9 @@ pub struct Answer {
     /// How uncertain that is by the score the model decides by; nothing where that cannot be
     /// computed.
     pub uncertainty: Option<f64>,
+    /// The share of examples like the held-out ones that are at least so uncertain: small for what
+    /// is out-of-distribution or bound to be wrong. Nothing where that is not known.
+    pub p_value: Option<f64>,
     /// What else is known about the uncertainty, by the name of each part.
     pub parts: Vec<(&'static str, f64)>,
 }
@@ -130,6 +134,9 @@ pub enum Outcome {
         /// Those of all classes, where they were asked for.
         #[serde(skip_serializing_if = "Option::is_none")]
         probabilities: Option<Vec<f64>>,
+        /// The adjusted logits of all classes, where they were asked for.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        logits: Option<Vec<f64>>,
     },
     /// A number.
     Number {
@@ -142,7 +149,51 @@ pub enum Outcome {
     },
 }
 
+/// A value of an answer.
+#[derive(Clone, Debug, PartialEq)]
+pub enum AnswerValue<'a> {
+    /// A number.
+    Number(f64),
+    /// One number a class.
+    Numbers(&'a [f64]),
+    /// A text.
+    Text(Cow<'a, str>),
+}
+
 impl Answer {
+    /// What it says by the name of an output in the [signature](crate::Signature); nothing where
+    /// it says nothing.
+    ///
+    /// ```
+    /// use sngp_pipeline::{Answer, AnswerValue};
+    ///
+    /// let answer = Answer::unreadable("no such file");
+    /// assert_eq!(answer.value("decision"), Some(AnswerValue::Text("abstain".into())));
+    /// assert_eq!(answer.value("label"), None);
+    /// ```
+    pub fn value(&self, output: &str) -> Option<AnswerValue<'_>> {
+        use AnswerValue::{Number, Numbers, Text};
+        let of_outcome = match (&self.outcome, output) {
+            (Some(Outcome::Class { label, .. }), "label") => Some(Text(Cow::Borrowed(label))),
+            (Some(Outcome::Class { probability, .. }), "probability") => Some(Number(*probability)),
+            (Some(Outcome::Class { probabilities, .. }), "probabilities") => {
+                probabilities.as_deref().map(Numbers)
+            }
+            (Some(Outcome::Class { logits, .. }), "logits") => logits.as_deref().map(Numbers),
+            (Some(Outcome::Number { value, .. }), "value") => Some(Number(*value)),
+            (Some(Outcome::Number { low, .. }), "low") => low.map(Number),
+            (Some(Outcome::Number { high, .. }), "high") => high.map(Number),
+            _ => None,
+        };
+        of_outcome.or_else(|| match output {
+            "uncertainty" => self.uncertainty.map(Number),
+            "p_value" => self.p_value.map(Number),
+            "decision" => Some(Text(Cow::Borrowed(self.decision()))),
+            "reason" => self.reason().map(|reason| Text(Cow::Owned(reason))),
+            _ => self.parts.iter().find(|(name, _)| *name == output).map(|(_, n)| Number(*n)),
+        })
+    }
+
     /// The answer to a row that cannot be used.
     pub fn invalid(column: &str, reason: impl Into<String>) -> Self {
         Self::unusable(Some(column.to_string()), reason.into())
@@ -153,9 +204,20 @@ impl Answer {
         Self::unusable(None, reason.into())
     }
 
+    /// Nothing is predicted, and nobody knows why yet.
+    pub(crate) fn unanswered() -> Self {
+        Self {
+            verdict: Verdict::Abstained { why: Reason::NotComputable },
+            outcome: None,
+            uncertainty: None,
+            p_value: None,
+            parts: Vec::new(),
+        }
+    }
+
     fn unusable(column: Option<String>, reason: String) -> Self {
         let verdict = Verdict::Invalid { column, reason };
-        Self { verdict, outcome: None, uncertainty: None, parts: Vec::new() }
+        Self { verdict, ..Self::unanswered() }
     }
 
     /// Whether the outcome may be used.
@@ -171,6 +233,15 @@ impl Answer {
     /// `accept` or `abstain`.
     pub fn decision(&self) -> &'static str {
         if self.is_accepted() { "accept" } else { "abstain" }
+    }
+
+    /// Why not, as one of [`Reason::ALL`].
+    pub fn reason_code(&self) -> Option<&'static str> {
+        match &self.verdict {
+            Verdict::Accepted => None,
+            Verdict::Abstained { why } => Some(why.code()),
+            Verdict::Invalid { .. } => Some("invalid_input"),
+        }
     }
 
     /// Why not, in the words of output files.

@@ -6,10 +6,11 @@ use sngp::{Error, Result};
 
 use crate::calibration_rows::CalibrationRows;
 use crate::card::{Aim, Task};
+pub use crate::class_coverage::{ClassCoverage, class_coverage};
 use crate::fit::{best_calibration, known_rows};
 use crate::input::{Dataset, Prepared};
 use crate::pipeline::Pipeline;
-use crate::seen::hashes;
+use crate::seen::{NOTHING_KEPT, hashes};
 
 /// What a calibration is to reach.
 #[derive(Clone, Debug, PartialEq)]
@@ -33,13 +34,15 @@ pub enum Goal {
     },
 }
 
-/// What was left out of a calibration.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+/// What a calibration was made with, and what it comes to.
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Calibrated {
     /// Rows that were used.
     pub rows: usize,
     /// Remarks about the others, for the user.
     pub remarks: Vec<String>,
+    /// What the threshold means for each class, where the rows have labels.
+    pub classes: Vec<ClassCoverage>,
 }
 
 impl Pipeline {
@@ -68,7 +71,7 @@ impl Pipeline {
         goal: &Goal,
         score: Option<Score>,
     ) -> Result<Calibrated> {
-        let own = || self.model.config().score();
+        let own = || self.default_score();
         let aim = match *goal {
             Goal::MaxError { share, confidence } => {
                 if let Task::Regression { .. } = self.card.task {
@@ -87,8 +90,14 @@ impl Pipeline {
             }
         };
         let needs_labels = matches!(aim, Aim::Error { .. });
-        let (inputs, labels, calibrated) = self.fresh(held_out, needs_labels)?;
+        let (inputs, labels, mut calibrated) = self.fresh(held_out, needs_labels)?;
+        self.refer_to(&inputs)?;
         let decision = self.decide(&aim, &inputs, labels.as_deref())?;
+        if let Some(labels) = &labels {
+            let judged =
+                self.judged(&decision.score, decision.distance.as_ref(), &inputs, labels)?;
+            calibrated.classes = class_coverage(self.labels(), labels, &judged, decision.threshold);
+        }
         self.model.set_decision(Some(decision));
         self.card.aim = Some(aim);
         self.card.uncalibrated = false;
@@ -133,7 +142,12 @@ impl Pipeline {
         let inputs = self.card.preparation.prepare_all(set, &rows)?;
         let seen = match &self.seen {
             Some(seen) => seen.contains(&hashes(&inputs)),
-            None => vec![false; rows.len()],
+            None => {
+                calibrated.remarks.push(format!(
+                    "make sure that the model has not learned from these rows: {NOTHING_KEPT}"
+                ));
+                vec![false; rows.len()]
+            }
         };
         let kept: Vec<usize> = (0..rows.len()).filter(|&row| !seen[row]).collect();
         let dropped = rows.len() - kept.len();

@@ -49,8 +49,10 @@ impl Card {
 
     /// Refuses numbers that no card is written with: what is predicted would not be what it seems.
     fn check(&self) -> Result<()> {
-        if let Task::Regression { mean, scale, interval, coverage } = self.task {
+        if let Task::Regression { mean, scale, interval, coverage, spread } = self.task {
             let sound = mean.is_finite()
+                && spread.is_finite()
+                && spread > 0.0
                 && scale.is_finite()
                 && scale > 0.0
                 && interval >= 0.0
@@ -61,6 +63,14 @@ impl Card {
         }
         self.preparation.check().map_err(|reason| Error::Data(format!("{CARD}: {reason}")))
     }
+}
+
+fn as_predicted() -> f64 {
+    1.0
+}
+
+fn is_as_predicted(spread: &f64) -> bool {
+    *spread == 1.0
 }
 
 /// What is predicted.
@@ -84,6 +94,9 @@ pub enum Task {
         /// The share of examples whose value the interval is to hold; 0 where too few rows were
         /// held out to promise any.
         coverage: f64,
+        /// Factor on the predicted variances that makes them as large as held-out errors are.
+        #[serde(default = "as_predicted", skip_serializing_if = "is_as_predicted")]
+        spread: f64,
     },
 }
 

@@ -1,6 +1,9 @@
 //! Where a score becomes a decision: the one place.
 
+use std::sync::Arc;
+
 use ndarray::{Array2, Axis};
+use sngp::detect::{Combination, Sense};
 use sngp::metrics::conformal_quantile;
 use sngp::model::{Condition, Decision, Outcome as Judged};
 use sngp::predict::{Prediction, Predictive};
@@ -15,6 +18,8 @@ use crate::pipeline::Pipeline;
 
 /// The share of held-out rows that the distance rule may reject.
 const FAR: f64 = 0.01;
+/// Fewer rows than this do not say what is usual.
+const REFERENCE: usize = 50;
 /// Rows that are prepared and predicted together.
 const CHUNK: usize = 4096;
 
@@ -23,6 +28,8 @@ const CHUNK: usize = 4096;
 pub struct Detail {
     /// Whether it has the probabilities of all classes.
     pub probabilities: bool,
+    /// Whether it has their logits.
+    pub logits: bool,
 }
 
 impl Pipeline {
@@ -66,10 +73,11 @@ impl Pipeline {
         if inputs.rows() == 0 {
             return Ok(Vec::new());
         }
-        let unknown = self.unknown_rows(inputs)?;
-        match self.predict(inputs) {
-            Ok(prediction) => {
-                let measured = self.measure(inputs)?;
+        // The tokenizer comes first: a text that it refuses is one row to blame, too.
+        let unknown = self.unknown_rows(inputs);
+        match unknown.and_then(|unknown| Ok((unknown, self.predict(inputs)?))) {
+            Ok((unknown, prediction)) => {
+                let measured = self.measure(inputs, &prediction)?;
                 let mut answers = self.verdicts(&prediction, measured.as_deref(), detail)?;
                 for (answer, _) in answers.iter_mut().zip(&unknown).filter(|(_, odd)| **odd) {
                     answer.verdict = Verdict::Abstained { why: Reason::UnknownWords };
@@ -77,11 +85,7 @@ impl Pipeline {
                 Ok(answers)
             }
             // One row may be to blame: an extreme number, or a text no tokenizer splits.
-            Err(Error::Data(_)) if inputs.rows() == 1 => {
-                let verdict = Verdict::Abstained { why: Reason::NotComputable };
-                let (outcome, uncertainty) = (None, None);
-                Ok(vec![Answer { verdict, outcome, uncertainty, parts: Vec::new() }])
-            }
+            Err(Error::Data(_)) if inputs.rows() == 1 => Ok(vec![Answer::unanswered()]),
             Err(Error::Data(_)) => {
                 let (first, second) = halves(inputs);
                 let mut answers = self.usable_answers(&first, detail)?;
@@ -101,17 +105,19 @@ impl Pipeline {
     }
 
     /// How far rows are from the training inputs, where the pipeline has a guard.
-    pub(crate) fn measure(&self, inputs: &Prepared) -> Result<Option<Vec<Measured>>> {
+    fn measure(&self, inputs: &Prepared, prediction: &Prediction) -> Result<Option<Vec<Measured>>> {
         let Some(guard) = &self.guard else { return Ok(None) };
-        match inputs {
-            Prepared::Vectors(vectors) => Ok(Some(guard.measure(vectors.view()))),
-            Prepared::Texts(_) => Ok(Some(guard.measure(self.hidden(inputs)?.view()))),
-        }
+        Ok(Some(match (inputs, &prediction.hidden) {
+            (Prepared::Vectors(vectors), _) => guard.measure(vectors.view()),
+            (Prepared::Texts(_), Some(hidden)) => guard.measure(hidden.view()),
+            // Passes that are sampled have no vectors of their own.
+            (Prepared::Texts(_), None) => guard.measure(self.hidden(inputs)?.view()),
+        }))
     }
 
     /// Which rows the guard admits.
-    pub(crate) fn admitted(&self, inputs: &Prepared) -> Result<Vec<bool>> {
-        Ok(match (self.measure(inputs)?, &self.guard) {
+    pub(crate) fn admitted(&self, inputs: &Prepared, prediction: &Prediction) -> Result<Vec<bool>> {
+        Ok(match (self.measure(inputs, prediction)?, &self.guard) {
             (Some(measured), Some(guard)) => {
                 measured.into_iter().map(|m| guard.admits(m)).collect()
             }
@@ -129,6 +135,11 @@ impl Pipeline {
         let score = self.score();
         let uncertainty = score.evaluate(prediction).ok();
         let variance = Score::from(Variance {}).evaluate(prediction).ok();
+        let p_values = self.p_values(prediction);
+        let loudest = match (&score, &prediction.combination) {
+            (Score::Combined(_), Some(combination)) => combination.loudest(prediction).ok(),
+            _ => None,
+        };
         let near = decision.and_then(|d| d.distance.as_ref()).map(|c| c.holds(prediction));
         let evidence = match prediction.predictive {
             Predictive::Classes(_) => Some(largest_logits(prediction)?),
@@ -141,8 +152,9 @@ impl Pipeline {
                 (Some(measured), Some(guard)) => guard.admits(measured[row]),
                 _ => true,
             };
-            let far = match (&self.card.task, &evidence) {
-                (Task::Classification { least_evidence }, Some(evidence)) => {
+            let far = match (&loudest, &self.card.task, &evidence) {
+                (Some(loudest), _, _) => loudest[row] == Sense::Distance,
+                (None, Task::Classification { least_evidence }, Some(evidence)) => {
                     evidence[row] < *least_evidence
                 }
                 _ => true,
@@ -167,9 +179,17 @@ impl Pipeline {
             parts.extend(variance.as_ref().map(|all| ("variance", all[row])));
             parts.extend(measured.map(|all| ("input_distance", all[row].distance)));
             parts.extend(measured.map(|all| ("input_excess", all[row].excess)));
-            Answer { verdict, outcome, uncertainty: uncertain, parts }
+            let p_value = p_values.as_ref().map(|all| all[row]).filter(|p| p.is_finite());
+            Answer { verdict, outcome, uncertainty: uncertain, p_value, parts }
         };
         Ok(outcomes.into_iter().enumerate().map(answer).collect())
+    }
+
+    /// The share of held-out examples that are at least as uncertain as each row.
+    fn p_values(&self, prediction: &Prediction) -> Option<Vec<f64>> {
+        let combination = self.combination()?;
+        let values = combination.evaluate(prediction).ok()?;
+        Some(values.into_iter().map(|value| combination.usual().p_value(value)).collect())
     }
 
     /// What is predicted for each row; nothing where it is no number.
@@ -177,6 +197,7 @@ impl Pipeline {
         match (&prediction.predictive, &self.card.task) {
             (Predictive::Classes(probabilities), Task::Classification { .. }) => {
                 let labels = self.labels();
+                let logits = detail.logits.then(|| prediction.class_logits()).transpose()?;
                 let rows = prediction.labels()?.into_iter().enumerate();
                 Ok(rows
                     .map(|(row, index)| {
@@ -186,13 +207,14 @@ impl Pipeline {
                             label: labels[index].clone(),
                             probability: own[index],
                             probabilities: detail.probabilities.then(|| own.to_vec()),
+                            logits: logits.as_ref().map(|all| all.row(row).to_vec()),
                         })
                     })
                     .collect())
             }
             (
                 Predictive::Normal { mean, variance },
-                Task::Regression { mean: centre, scale, interval, coverage },
+                Task::Regression { mean: centre, scale, interval, coverage, .. },
             ) => {
                 let row = |(mean, variance): (&f64, &f64)| {
                     let value = mean * scale + centre;
@@ -220,9 +242,9 @@ impl Pipeline {
         }
     }
 
-    /// The score it is uncertain by: its decision's, or its configuration's.
+    /// The score it is uncertain by: its decision's, or its own.
     pub fn score(&self) -> Score {
-        let own = || self.model.config().score();
+        let own = || self.default_score();
         self.decision().map_or_else(own, |decision| decision.score.clone())
     }
 
@@ -235,7 +257,7 @@ impl Pipeline {
         inputs: &Prepared,
     ) -> Result<Vec<f64>> {
         let prediction = self.predict(inputs)?;
-        let admitted = self.admitted(inputs)?;
+        let admitted = self.admitted(inputs, &prediction)?;
         let near = distance.map(|condition| condition.holds(&prediction));
         let values = score.evaluate(&prediction)?;
         let value = |(row, value): (usize, f64)| {
@@ -243,6 +265,24 @@ impl Pipeline {
             if admitted[row] && near && !value.is_nan() { value } else { f64::INFINITY }
         };
         Ok(values.into_iter().enumerate().map(value).collect())
+    }
+
+    /// How uncertain it is about prepared rows, as [`rejection_scores`](Self::rejection_scores)
+    /// has it, and whether it is right.
+    pub fn judged(
+        &self,
+        score: &Score,
+        distance: Option<&Condition>,
+        inputs: &Prepared,
+        classes: &[usize],
+    ) -> Result<Vec<Judged>> {
+        let scores = self.rejection_scores(score, distance, inputs)?.into_iter();
+        let rows = scores.zip(self.predict(inputs)?.labels()?).zip(classes);
+        let judge = |((uncertainty, found), class): ((f64, usize), &usize)| Judged {
+            uncertainty,
+            correct: found == *class,
+        };
+        Ok(rows.map(judge).collect())
     }
 
     /// The rule that keeps inputs far from the data out, for models with a variance; others have
@@ -277,13 +317,7 @@ impl Pipeline {
                 let labels = labels.ok_or_else(|| {
                     Error::Data("labels are needed to bound an error".to_string())
                 })?;
-                let found = self.predict(inputs)?.labels()?;
-                let rows = scores(score)?.into_iter().zip(found).zip(labels);
-                let judged = rows.map(|((uncertainty, found), label)| Judged {
-                    uncertainty,
-                    correct: found == *label,
-                });
-                let judged: Vec<Judged> = judged.collect();
+                let judged = self.judged(score, distance.as_ref(), inputs, labels)?;
                 Decision::with_error_at_most(*max_error, *confidence, score.clone(), &judged)?
             }
             Aim::Threshold { threshold, score } => {
@@ -303,6 +337,15 @@ impl Pipeline {
         Ok(Decision { distance, ..decision })
     }
 
+    /// Lets p-values be among these rows, where they are enough: what scores are usually like
+    /// changes with the model, and with what it is used on.
+    pub(crate) fn refer_to(&mut self, inputs: &Prepared) -> Result<()> {
+        if self.combination.is_some() && inputs.rows() >= REFERENCE {
+            self.combination = Some(Arc::new(Combination::of(&self.predict(inputs)?)?));
+        }
+        Ok(())
+    }
+
     /// Chooses the decision anew after a change of the model, by the rows it was chosen on. Where
     /// those are not kept, the decision is dropped and nothing is answered until there is another.
     pub(crate) fn settle(&mut self) -> Result<()> {
@@ -311,10 +354,15 @@ impl Pipeline {
             self.card.uncalibrated |= self.model.decision().is_some();
             return Ok(());
         };
-        let decision = self.calibration.as_ref().map(|rows| {
-            let inputs = Prepared::Vectors(rows.inputs.clone());
-            self.decide(&aim, &inputs, rows.labels.as_deref())
-        });
+        let kept = self.calibration.as_ref().map(|rows| Prepared::Vectors(rows.inputs.clone()));
+        if let Some(inputs) = &kept {
+            self.refer_to(inputs)?;
+        }
+        let decision = self
+            .calibration
+            .as_ref()
+            .zip(kept)
+            .map(|(rows, inputs)| self.decide(&aim, &inputs, rows.labels.as_deref()));
         match decision {
             Some(Ok(decision)) => {
                 self.model.set_decision(Some(decision));

@@ -17,6 +17,8 @@ pub(crate) const GUARD: &str = "guard.safetensors";
 
 /// The share of held-out rows that each rule may reject.
 const REJECTED: f64 = 0.005;
+/// More centres than this are no model's classes.
+const MOST_CENTRES: usize = 1 << 20;
 /// Inputs may leave the ranges seen in training by this share of their width at least.
 const MARGIN: f64 = 0.1;
 /// With few held-out rows, the largest distance among them is no limit yet.
@@ -304,7 +306,9 @@ impl Guard {
         };
         let (shape, centres) = arrays.f32("centres")?;
         let scale = vector("scale", placed)?;
-        if shape.len() != 2 || shape[1] != placed || scale.iter().any(|scale| *scale <= 0.0) {
+        // Rows of no number take no byte, so that only their count can be held against sense.
+        let sound = shape.len() == 2 && shape[1] == placed && shape[0] <= MOST_CENTRES;
+        if !sound || scale.iter().any(|scale| *scale <= 0.0) {
             return Err(arrays.wrong("centres", "does not fit the model's inputs"));
         }
         let centres = Array2::from_shape_vec((shape[0], shape[1]), centres)
@@ -396,5 +400,14 @@ mod tests {
             assert!(Guard::from_bytes(&bytes, 2).is_err());
             assert!(Guard::from_bytes(&bytes[..40], width).is_err());
         }
+    }
+
+    /// Centres of no number take no byte, however many a file says there are.
+    #[test]
+    fn more_centres_than_a_model_has_classes_are_refused() {
+        let view = View::Picture { size: 1 };
+        let mut guard = guard(view, &noise(1, 50, 3), &noise(2, 50, 3));
+        guard.centres = Array2::zeros((MOST_CENTRES + 1, 0));
+        assert!(Guard::from_bytes(&guard.to_bytes().unwrap(), 3).is_err());
     }
 }

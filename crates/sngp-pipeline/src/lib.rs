@@ -37,7 +37,9 @@ mod arrays;
 pub mod calibrate;
 mod calibration_rows;
 mod card;
+mod class_coverage;
 mod decide;
+mod detectors;
 pub mod fit;
 pub mod guard;
 pub mod input;
@@ -47,7 +49,7 @@ mod posterior;
 mod seen;
 mod signature;
 
-pub use answer::{Answer, Outcome, Reason, Verdict};
+pub use answer::{Answer, AnswerValue, Outcome, Reason, Verdict};
 pub use card::{Aim, Card, HeldOut, Task, Training};
 pub use decide::Detail;
 pub use fit::{Fitted, Options, Target};

@@ -1,18 +1,23 @@
 //! A fitted model that takes raw rows.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use burn::tensor::Device;
 use ndarray::Array2;
 use sngp::backbone::{Backbone, InputShape};
+use sngp::detect::{Combination, Detectors};
 use sngp::files::to_json;
+use sngp::method::Output;
 use sngp::model::{AnyModel, Decision, Model, ModelInputs, backbone_name};
-use sngp::predict::{Integration, Prediction};
+use sngp::predict::{Integration, Prediction, Predictive};
+use sngp::score::{Combined, Score};
 use sngp::text::TextTokenizer;
 use sngp::{Error, Result};
 
 use crate::calibration_rows::{CalibrationRows, ROWS};
 use crate::card::{CARD, Card, HeldOut, Task, Training};
+use crate::detectors::{self, COMBINATION, DETECTORS};
 use crate::guard::{GUARD, Guard};
 use crate::input::{ImagePreparation, Preparation, Prepared};
 use crate::seen::{SEEN, Seen};
@@ -23,6 +28,8 @@ pub struct Pipeline {
     pub(crate) model: Box<dyn AnyModel>,
     pub(crate) tokenizer: Option<TextTokenizer>,
     pub(crate) guard: Option<Guard>,
+    pub(crate) detectors: Option<Arc<Detectors>>,
+    pub(crate) combination: Option<Arc<Combination>>,
     pub(crate) seen: Option<Seen>,
     pub(crate) calibration: Option<CalibrationRows>,
 }
@@ -103,6 +110,11 @@ impl Pipeline {
             Preparation::Sentences { .. } => model.hidden_width(),
             _ => width,
         };
+        let own = model.hidden_width();
+        let fitted = model.attachment(DETECTORS).map(|bytes| {
+            detectors::from_bytes(bytes, detectors::geometry(&card.preparation, own), own)
+        });
+        let combination = model.attachment(COMBINATION).map(detectors::combination_from_bytes);
         let guard = model.attachment(GUARD).map(|bytes| Guard::from_bytes(bytes, hidden));
         let seen = model.attachment(SEEN).map(Seen::from_bytes);
         let classes = model.labels().len();
@@ -110,6 +122,8 @@ impl Pipeline {
         let rows = rows.map(|bytes| CalibrationRows::from_bytes(bytes, width, classes));
         Ok(Self {
             guard: guard.transpose()?,
+            detectors: fitted.transpose()?.map(Arc::new),
+            combination: combination.transpose()?.map(Arc::new),
             seen: seen.transpose()?,
             calibration: rows.transpose()?,
             card,
@@ -123,6 +137,16 @@ impl Pipeline {
         self.model.attach(CARD, to_json(&self.card)?)?;
         if let Some(guard) = &self.guard {
             self.model.attach(GUARD, guard.to_bytes()?)?;
+        }
+        match &self.detectors {
+            Some(fitted) => self.model.attach(DETECTORS, detectors::to_bytes(fitted)?)?,
+            None => self.model.detach(DETECTORS),
+        }
+        match &self.combination {
+            Some(parts) => {
+                self.model.attach(COMBINATION, detectors::combination_to_bytes(parts)?)?;
+            }
+            None => self.model.detach(COMBINATION),
         }
         match self.seen.as_ref().filter(|seen| !seen.is_too_large()) {
             Some(seen) => self.model.attach(SEEN, seen.to_bytes())?,
@@ -166,9 +190,38 @@ impl Pipeline {
         self.settle()
     }
 
-    /// What the network predicts for prepared rows.
+    /// What the network predicts for prepared rows, with what its scores need to be computed.
     pub fn predict(&self, inputs: &Prepared) -> Result<Prediction> {
-        self.with_inputs(inputs, |inputs| self.model.predict_any(inputs))
+        let mut prediction = self.with_inputs(inputs, |inputs| self.model.predict_any(inputs))?;
+        if let (Predictive::Normal { variance, .. }, Task::Regression { spread, .. }) =
+            (&mut prediction.predictive, &self.card.task)
+        {
+            variance.iter_mut().for_each(|variance| *variance *= spread);
+        }
+        let (detectors, combination) = (self.detectors.clone(), self.combination.clone());
+        Ok(Prediction { detectors, combination, ..prediction })
+    }
+
+    /// What was fitted to the hidden vectors of its training examples.
+    pub fn detectors(&self) -> Option<&Detectors> {
+        self.detectors.as_deref()
+    }
+
+    /// What its scores are like on held-out examples.
+    pub fn combination(&self) -> Option<&Combination> {
+        self.combination.as_deref()
+    }
+
+    /// The score it decides by where nobody chose another: the one of its configuration, or, with a
+    /// random-feature Gaussian process, the combination of several, where it knows what those are
+    /// usually like. Methods to compare with keep their own.
+    pub fn default_score(&self) -> Score {
+        let config = self.model.config();
+        let process = config.method.recipe().output == Output::GaussianProcess;
+        match (&config.score, &self.combination) {
+            (None, Some(_)) if process => Combined {}.into(),
+            _ => config.score(),
+        }
     }
 
     /// The hidden vectors of prepared rows.
@@ -207,7 +260,7 @@ fn plain_card(model: &dyn AnyModel) -> Result<Card> {
         }
     };
     let task = match model.config().likelihood.classes(1) {
-        0 => Task::Regression { mean: 0.0, scale: 1.0, interval: 0.0, coverage: 0.0 },
+        0 => Task::Regression { mean: 0.0, scale: 1.0, interval: 0.0, coverage: 0.0, spread: 1.0 },
         _ => Task::Classification { least_evidence: f64::MIN },
     };
     Ok(Card {

@@ -9,7 +9,7 @@ use sngp_records::Records;
 
 use crate::input::{Dataset, Place, Prepared, is_arrays};
 use crate::pipeline::Pipeline;
-use crate::seen::hashes;
+use crate::seen::{NOTHING_KEPT, hashes};
 
 /// Rows accumulated together; memory does not grow with the set.
 const CHUNK: usize = 4096;
@@ -106,10 +106,13 @@ impl Pipeline {
         Ok(())
     }
 
-    /// Lets the variance forget rows that it knows. The decision is chosen anew.
+    /// Lets the variance forget rows that it knows. The decision is chosen anew. A model that does
+    /// not keep what it has seen forgets nothing: it could not tell rows that it never knew.
     pub fn forget(&mut self, part: &Part) -> Result<()> {
-        let mut seen = self.seen.clone();
-        if let Some(Err(unknown)) = seen.as_mut().map(|seen| seen.remove(&part.hashes)) {
+        let Some(mut seen) = self.seen.clone() else {
+            return Err(Error::Data(format!("nothing can be forgotten: {NOTHING_KEPT}")));
+        };
+        if let Err(unknown) = seen.remove(&part.hashes) {
             return Err(Error::Data(format!(
                 "{unknown} of {} rows were never learned from, so they cannot be forgotten",
                 part.hashes.len()
@@ -121,7 +124,7 @@ impl Pipeline {
             }
             Ok(())
         })?;
-        self.seen = seen;
+        self.seen = Some(seen);
         Ok(())
     }
 

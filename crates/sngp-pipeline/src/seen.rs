@@ -11,6 +11,10 @@ use crate::input::Prepared;
 
 /// The file they are saved in, in the model's folder.
 pub(crate) const SEEN: &str = "rows.hashes";
+/// Why a model may not know what it has learned from.
+pub(crate) const NOTHING_KEPT: &str = "the model keeps no hashes of the rows it learned from, as \
+                                       those of format version 1, of `merge`, and of very many \
+                                       rows do";
 /// More hashes than this are not kept: 32 MiB.
 const MOST: usize = 4_000_000;
 

@@ -94,6 +94,8 @@ impl Pipeline {
                 Field::new("probability", Number, "its probability"),
                 Field::new("probabilities", Number, "those of all classes, in the labels' order")
                     .wide(self.labels().len()),
+                Field::new("logits", Number, "their logits, made smaller by the variance")
+                    .wide(self.labels().len()),
             ],
             Task::Regression { coverage, .. } => {
                 let mut fields = vec![Field::new("value", Number, "the predicted number")];
@@ -108,6 +110,10 @@ impl Pipeline {
         };
         let score = format!("{}, higher is less certain", self.score());
         fields.push(Field::new("uncertainty", Number, &score));
+        if self.combination().is_some() {
+            let meaning = "share of examples like the held-out ones that are at least so uncertain";
+            fields.push(Field::new("p_value", Number, meaning));
+        }
         if !self.model.precisions().is_empty() {
             fields.push(Field::new("variance", Number, "variance of the predicted logit"));
         }

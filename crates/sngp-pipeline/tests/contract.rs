@@ -54,7 +54,8 @@ fn check(problem: &Problem, method: &str) {
     let mut pipeline = problem.fit(method).pipeline;
     let all: Vec<usize> = (0..30).collect();
     let set = some(&problem.data, &all);
-    let answers = pipeline.answer_with(&set, Detail { probabilities: true }).unwrap();
+    let answers =
+        pipeline.answer_with(&set, Detail { probabilities: true, logits: false }).unwrap();
     assert_eq!(answers.len(), 30, "{name}");
 
     let signature = pipeline.signature();
@@ -66,7 +67,7 @@ fn check(problem: &Problem, method: &str) {
     }
     for answer in &answers {
         match answer.outcome.as_ref().unwrap_or_else(|| panic!("{name}: {:?}", answer.verdict)) {
-            Outcome::Class { index, label, probability, probabilities } => {
+            Outcome::Class { index, label, probability, probabilities, .. } => {
                 let all = probabilities.as_ref().unwrap();
                 assert!((all.iter().sum::<f64>() - 1.0).abs() < 1e-6, "{name}");
                 assert_eq!(
@@ -97,7 +98,7 @@ fn check(problem: &Problem, method: &str) {
     let path = folder.path().join("model");
     pipeline.save(&path).unwrap();
     let loaded = Pipeline::load(&path, &Device::flex()).unwrap();
-    let again = loaded.answer_with(&set, Detail { probabilities: true }).unwrap();
+    let again = loaded.answer_with(&set, Detail { probabilities: true, logits: false }).unwrap();
     assert_eq!(again, answers, "{name}");
     assert_eq!(loaded.signature(), signature, "{name}");
     assert_eq!(loaded.card(), pipeline.card(), "{name}");

@@ -204,3 +204,37 @@ fn columns_and_options_that_make_no_sense_are_named() {
     assert!(options(&|o| o.epochs = Some(usize::MAX)).contains("epochs"));
     assert!(options(&|o| o.l2 = -1.0).contains("l2"));
 }
+
+/// Without hashes of what it learned from, a model forgets nothing and says what it cannot check.
+#[test]
+fn a_model_that_keeps_no_hashes_says_so() {
+    let mut pipeline = fitted();
+    let part = |seed| pipeline.accumulate(&labelled(vectors(seed, 90))).unwrap();
+    let (one, two) = (part(97), part(98));
+    pipeline.merge(&[one.precisions.clone(), two.precisions]).unwrap();
+    let error = pipeline.forget(&one).unwrap_err().to_string();
+    assert!(error.contains("nothing can be forgotten: the model keeps no hashes"), "{error}");
+    let goal = Goal::MaxAbstain { share: 0.1 };
+    let calibrated = pipeline.calibrate(&labelled(vectors(102, 90)), &goal, None).unwrap();
+    assert!(calibrated.remarks[0].starts_with("make sure that the model has not learned"));
+}
+
+#[test]
+fn a_threshold_is_told_for_each_class() {
+    let mut pipeline = fitted();
+    let fresh = labelled(vectors(103, 300));
+    let goal = Goal::MaxAbstain { share: 0.2 };
+    let calibrated = pipeline.calibrate(&fresh, &goal, None).unwrap();
+    assert_eq!(calibrated.classes.iter().map(|c| c.label.as_str()).collect::<Vec<_>>(), CLASSES);
+    let sum = |of: fn(&sngp_pipeline::calibrate::ClassCoverage) -> usize| {
+        calibrated.classes.iter().map(of).sum::<usize>()
+    };
+    assert_eq!((sum(|c| c.rows), sum(|c| c.accepted)), (300, accepted(&pipeline, &fresh)));
+    let threshold = pipeline.decision().unwrap().threshold;
+    let common = sum(|c| c.accepted) as f64 / 300.0;
+    for class in &calibrated.classes {
+        // A class of which less is accepted than of all needs a larger threshold, and the reverse.
+        let own = class.threshold.unwrap();
+        assert!((own > threshold) == (class.coverage < common), "{class:?} {threshold}");
+    }
+}

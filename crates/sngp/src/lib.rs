@@ -51,6 +51,7 @@
 pub mod backbone;
 pub mod convex;
 pub mod data;
+pub mod detect;
 mod error;
 pub mod exact_gp;
 pub mod files;

@@ -35,6 +35,35 @@ pub(crate) fn cholesky(
     Ok(matrix)
 }
 
+/// Shares of the scale that are tried on the diagonal, one after the other.
+const JITTERS: [f64; 4] = [1e-10, 1e-8, 1e-6, 1e-5];
+
+/// The same for a matrix that may be singular up to rounding, its columns being constant or copies
+/// of each other: as little of `scale` as helps is added to its diagonal.
+pub(crate) fn cholesky_jittered(
+    matrix: MatRef<'_, f64>,
+    scale: f64,
+    what: &'static str,
+    hint: &'static str,
+) -> Result<Mat<f64>> {
+    let attempt = |jitter: f64| {
+        let mut matrix = matrix.to_owned();
+        for i in 0..matrix.nrows() {
+            matrix[(i, i)] += jitter * scale;
+        }
+        cholesky(matrix, what, hint, Par::rayon(0))
+    };
+    let mut root = attempt(0.0);
+    for jitter in JITTERS {
+        if root.is_ok() {
+            break;
+        }
+        log::info!("{what} is singular: {jitter} of its scale is added");
+        root = attempt(jitter);
+    }
+    root
+}
+
 /// Eigenvalues of a symmetric matrix, smallest first.
 pub(crate) fn eigenvalues(matrix: &Mat<f64>) -> Result<Vec<f64>> {
     matrix

@@ -105,6 +105,9 @@ impl<B: Backbone> Network<B> {
         if let Head::GaussianProcess(gp) = &self.head {
             gp.features().visit(&mut hasher);
             hasher.0.update(gp.features().length_scale().to_le_bytes());
+            if gp.features().linear() > 0.0 {
+                hasher.0.update(gp.features().linear().to_le_bytes());
+            }
         }
         FeatureMapHash(hasher.0.finalize().into())
     }

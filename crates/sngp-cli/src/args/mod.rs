@@ -1,8 +1,12 @@
 //! The arguments, as clap reads them.
 
 mod own;
+#[cfg(feature = "serve")]
+mod serve;
 
 pub use own::{Calibrate, Evaluate, KindName, Merge, PrecisionArgs, TaskName, Train, Update};
+#[cfg(feature = "serve")]
+pub use serve::{LoadTest, LogName, Serve};
 
 use std::path::PathBuf;
 
@@ -29,6 +33,7 @@ use sngp_records::Format;
         sngp bench clinc --data data            intents and sentences out of scope\n  \
         sngp bench cifar10 --data data          images, corrupted images and other images\n  \
         echo 0.5,0.2 | sngp predict demo/sngp   label, probability and uncertainty\n  \
+        sngp serve rows-model                   the same over HTTP and gRPC, with a page\n  \
         sngp inspect demo/sngp                  what a model says about itself\n  \
         sngp list                               methods, backbones, data sets, metrics, scores\n\n\
         Exit codes: 0 done, 1 failed, 2 wrong arguments, 130 interrupted, 143 asked to end."
@@ -84,6 +89,12 @@ pub enum Command {
     Precision(PrecisionArgs),
     /// Merge the parts of several shards into a model
     Merge(Merge),
+    /// Serve models over HTTP and gRPC, by the Open Inference Protocol
+    #[cfg(feature = "serve")]
+    Serve(Box<Serve>),
+    /// Ask a server as fast as it answers, and measure
+    #[cfg(feature = "serve")]
+    Loadtest(LoadTest),
     /// Explain a saved model: configuration, spectral norms, health of its posterior
     Inspect(Inspect),
     /// Print a completion script: sngp completions bash > /etc/bash_completion.d/sngp

@@ -115,8 +115,7 @@ pub struct Train {
 #[command(after_help = "Examples:\n  \
     sngp evaluate intents-model --data test.csv --ood chatter.csv\n  \
     sngp evaluate intents-model --data test.csv --ood near=near.csv --ood far=chatter.csv\n  \
-    sngp evaluate vectors-model --data v.npz:test_x:test_y --ood v.npz:oos_x \\\n      \
-    --reference v.npz:train_x:train_y        # compare with nearest neighbour and Mahalanobis")]
+    sngp evaluate vectors-model --data v.npz:test_x:test_y --ood v.npz:oos_x")]
 pub struct Evaluate {
     /// A model made by `sngp train`
     pub model: PathBuf,
@@ -130,10 +129,6 @@ pub struct Evaluate {
     /// Labelled examples under other conditions
     #[arg(long, value_name = "FILE")]
     pub shift: Option<String>,
-    /// Training examples, to compare with detectors that need them (knn, mahalanobis,
-    /// relative_mahalanobis)
-    #[arg(long, value_name = "FILE", requires = "ood")]
-    pub reference: Option<String>,
     /// The column of labels, where it is not called as in the training
     #[arg(long, value_name = "COLUMN")]
     pub label: Option<String>,

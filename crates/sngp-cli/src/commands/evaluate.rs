@@ -39,13 +39,11 @@ pub fn run(args: &Evaluate, context: &Context) -> Result<()> {
     });
     let ood: Vec<(String, Dataset)> = ood.collect::<Result<_>>()?;
     let shift = args.shift.as_ref().map(read).transpose()?;
-    let reference = args.reference.as_ref().map(read).transpose()?;
     context.progress.say(&format!("measuring {} rows", test.rows()));
     let sets = Evaluation {
         test: &test,
         ood: ood.iter().map(|(name, set)| (name.clone(), set)).collect(),
         shift: shift.as_ref(),
-        reference: reference.as_ref(),
         strict: args.strict,
     };
     let mut evidence = evaluate(&model, &sets)?;
@@ -65,6 +63,7 @@ pub fn run(args: &Evaluate, context: &Context) -> Result<()> {
         return output::json(json!({
             "metrics": evidence.metrics,
             "threshold": evidence.at_threshold(),
+            "classes": evidence.classes,
             "warnings": evidence.warnings,
             "report": report,
         }));

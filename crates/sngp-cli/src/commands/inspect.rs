@@ -25,7 +25,10 @@ macro_rules! line {
 
 pub fn run(args: &Inspect, context: &Context) -> Result<()> {
     let pipeline = Pipeline::load(&args.model, &context.device)?;
-    let inspection = pipeline.model().inspect()?;
+    let mut inspection = pipeline.model().inspect()?;
+    if pipeline.combination().is_some() {
+        inspection.config.score = Some(pipeline.default_score());
+    }
     let card = Some(pipeline.card()).filter(|card| card.training.rows > 0);
     if context.json {
         let mut all = serde_json::to_value(&inspection)?;

@@ -11,7 +11,7 @@ use sngp_lab::dataset::PlaneDataset;
 use sngp_lab::{language, vision};
 
 use crate::context::Context;
-use crate::output::outln;
+use crate::output::{self, outln};
 
 #[derive(Serialize)]
 struct Section {
@@ -61,8 +61,7 @@ pub fn run(context: &Context) -> Result<()> {
         section!("scores", Score),
     ];
     if context.json {
-        outln!("{}", serde_json::to_string_pretty(&sections)?);
-        return Ok(());
+        return output::json(serde_json::json!({ "registries": sections }));
     }
     for (index, section) in sections.iter().enumerate() {
         if index > 0 {

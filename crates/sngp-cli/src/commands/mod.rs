@@ -10,6 +10,8 @@ pub mod evaluate;
 pub mod inspect;
 pub mod list;
 pub mod predict;
+#[cfg(feature = "serve")]
+pub mod serve;
 pub mod shards;
 pub mod shell;
 pub mod train;

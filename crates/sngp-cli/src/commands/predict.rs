@@ -176,7 +176,7 @@ impl Run<'_> {
     }
 
     fn detail(&self) -> Detail {
-        Detail { probabilities: self.schema.needs_probabilities() }
+        Detail { probabilities: self.schema.needs_probabilities(), ..Detail::default() }
     }
 
     fn writer(&self, names: &[String]) -> Result<Writer> {

@@ -1,6 +1,6 @@
 //! `sngp precision` and `sngp merge`: one posterior from many machines.
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Result, bail};
 use serde_json::json;
 use sngp::posterior::{load_precisions, save_precisions};
 use sngp_pipeline::Pipeline;
@@ -33,10 +33,7 @@ pub fn accumulate(args: &PrecisionArgs, context: &Context) -> Result<()> {
 pub fn merge(args: &Merge, context: &Context) -> Result<()> {
     output::claim_model_folder(&args.out, args.force)?;
     let mut pipeline = Pipeline::load(&args.model, &context.device)?;
-    let read = |path: &std::path::PathBuf| {
-        load_precisions(path).with_context(|| format!("{}", path.display()))
-    };
-    let parts = args.parts.iter().map(read).collect::<Result<Vec<_>>>()?;
+    let parts = args.parts.iter().map(load_precisions).collect::<sngp::Result<Vec<_>>>()?;
     let rows = pipeline.merge(&parts)?;
     context.check_interrupted()?;
     pipeline.save(&args.out)?;

@@ -42,6 +42,7 @@ pub fn run(args: &Train, context: &Context) -> Result<()> {
             TaskName::Classification => Target::Classes,
             TaskName::Regression => Target::Numbers,
         },
+        many_classes: false,
         method: args.method.clone(),
         features: args.features,
         length_scale: args.length_scale,

@@ -83,8 +83,7 @@ impl Work<'_> {
         let tuned = found.experiment(text, &search, study.bound(), study.tuning())?;
         write_whole(out, tuned.as_bytes())?;
         if context.json {
-            outln!("{}", serde_json::to_string_pretty(&found)?);
-            return Ok(());
+            return output::json(serde_json::to_value(&found)?);
         }
         output::print(&found.account(&search))?;
         outln!("Written: {}; networks in {}", out.display(), runs.display());

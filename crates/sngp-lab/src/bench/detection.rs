@@ -1,4 +1,4 @@
-//! How well inputs of no class, and mistakes, are told from others.
+//! How well OOD inputs, and mistakes, are detected.
 
 use sngp::metrics::{Detection, inside_and_outside};
 use sngp::predict::Prediction;
@@ -15,24 +15,24 @@ pub(super) fn by_score(of: &str) -> String {
     format!("{of} by ")
 }
 
-/// The split of wrong answers, told from right ones.
+/// The split of misclassification detection: wrong answers among right ones.
 pub const MISTAKES: &str = "mistakes";
 
-/// Measures how well `strangers` are told from test inputs, by every score; `name` is the split of
+/// Measures how well OOD inputs are detected among test inputs, by every score; `name` is the split of
 /// the method's own one.
 pub fn detection(
     name: &str,
     test: &Prediction,
-    strangers: &Prediction,
+    ood: &Prediction,
     default: &Score,
     measured: &mut Measured,
 ) -> Result<()> {
     by_every(name, default, measured, |score| {
-        Ok(inside_and_outside(&score.evaluate(test)?, &score.evaluate(strangers)?))
+        Ok(inside_and_outside(&score.evaluate(test)?, &score.evaluate(ood)?))
     })
 }
 
-/// Measures how well wrong answers are told from right ones, by every score. Nothing is measured
+/// Measures how well wrong answers are detected among right ones, by every score. Nothing is measured
 /// where all are right or all are wrong.
 pub fn mistakes(
     test: &Prediction,
@@ -90,6 +90,9 @@ mod tests {
             logits: array![[2.2, 0.0], [1.4, 0.0], [0.8, 0.0], [0.4, 0.0]],
             variance: None,
             mean_field_factor: 0.0,
+            hidden: None,
+            detectors: None,
+            combination: None,
         }
     }
 
@@ -120,11 +123,11 @@ mod tests {
     }
 
     #[test]
-    fn strangers_are_what_should_be_uncertain() {
-        let mut strangers = prediction();
-        strangers.predictive = Predictive::Classes(ndarray::Array2::from_elem((3, 2), 0.5));
+    fn ood_inputs_are_what_should_be_uncertain() {
+        let mut ood = prediction();
+        ood.predictive = Predictive::Classes(ndarray::Array2::from_elem((3, 2), 0.5));
         let (mut measured, default) = (Measured::default(), Score::from(MaxProbability {}));
-        detection("zoo", &prediction(), &strangers, &default, &mut measured).unwrap();
+        detection("zoo", &prediction(), &ood, &default, &mut measured).unwrap();
         assert_eq!(value(&measured, "zoo", "auroc"), Some(1.0));
     }
 }

@@ -17,7 +17,7 @@ pub struct TuningConfig {
     pub factors: Vec<f64>,
     /// Ridges to choose from, likewise.
     pub ridges: Vec<f64>,
-    /// The share of such examples that the saved model turns away at most.
+    /// The share of such examples that the saved model rejects at most.
     pub abstain: f64,
 }
 
@@ -67,7 +67,7 @@ impl TuningConfig {
             return Ok(());
         }
         let message = format!(
-            "turning away {} of the examples takes {needed} held-out ones, there are {held_out}; \
+            "rejecting at most {} of the examples takes {needed} held-out ones, there are {held_out}; \
              set abstain higher",
             self.abstain
         );

@@ -37,25 +37,25 @@ struct Combined<'a> {
 }
 
 impl<'a> Combined<'a> {
-    fn new(test: &Prediction, labels: &'a [usize], strangers: &Prediction) -> Result<Self> {
-        let parts = [test.probabilities()?, strangers.probabilities()?];
+    fn new(test: &Prediction, labels: &'a [usize], ood: &Prediction) -> Result<Self> {
+        let parts = [test.probabilities()?, ood.probabilities()?];
         let probabilities =
             concatenate(Axis(0), &parts).map_err(|error| Error::Data(error.to_string()))?;
         Ok(Self { probabilities, labels })
     }
 
-    /// With one more class that is never predicted and always right for strangers.
+    /// With one more class that is never predicted and always right for OOD inputs.
     fn ece(&self) -> Result<f64> {
         let (rows, classes) = self.probabilities.dim();
         let extended = Array2::from_shape_fn((rows, classes + 1), |(row, class)| {
             if class < classes { self.probabilities[[row, class]] } else { 0.0 }
         });
-        let strangers = std::iter::repeat_n(classes, rows - self.labels.len());
-        let labels: Vec<usize> = self.labels.iter().copied().chain(strangers).collect();
+        let ood = std::iter::repeat_n(classes, rows - self.labels.len());
+        let labels: Vec<usize> = self.labels.iter().copied().chain(ood).collect();
         ece(extended.view(), &labels, BINS)
     }
 
-    /// The mean cross-entropy, with the uniform distribution as the target of strangers.
+    /// The mean cross-entropy, with the uniform distribution as the target of OOD inputs.
     fn nll(&self) -> f64 {
         let log = |p: &f64| p.max(f64::MIN_POSITIVE).ln();
         let rows = self.probabilities.axis_iter(Axis(0)).enumerate();
@@ -80,17 +80,20 @@ mod tests {
             predictive: Predictive::Classes(probabilities),
             variance: None,
             mean_field_factor: 0.0,
+            hidden: None,
+            detectors: None,
+            combination: None,
         }
     }
 
     #[test]
-    fn strangers_want_a_uniform_answer() {
+    fn ood_inputs_want_a_uniform_answer() {
         let test = prediction(array![[1.0, 0.0], [0.0, 1.0]]);
         let (sure, unsure) = (prediction(array![[0.9, 0.1]]), prediction(array![[0.5, 0.5]]));
-        let combined = |strangers| Combined::new(&test, &[0, 1], strangers).unwrap();
+        let combined = |ood| Combined::new(&test, &[0, 1], ood).unwrap();
         assert!((combined(&unsure).nll() - 2f64.ln() / 3.0).abs() < 1e-12);
         assert!(combined(&sure).nll() > combined(&unsure).nll());
-        // Two right answers at full confidence; the stranger's confidence is the gap.
+        // Two right answers at full confidence; the OOD input's confidence is the gap.
         assert!((combined(&unsure).ece().unwrap() - 0.5 / 3.0).abs() < 1e-12);
         assert!((combined(&sure).ece().unwrap() - 0.9 / 3.0).abs() < 1e-12);
     }

@@ -29,9 +29,9 @@ impl Bench<'_> {
         );
         let measured = self.networks.measure(method, seed, &measured_on, &|model, measured| {
             let test = model.predict(&*task.test.inputs)?;
-            let strangers = model.predict(&*task.out_of_scope)?;
+            let ood = model.predict(&*task.out_of_scope)?;
             let labels = class_labels(&task.test)?;
-            measure(&test, labels, &strangers, &model.config().score(), measured)?;
+            measure(&test, labels, &ood, &model.config().score(), measured)?;
             let model = setup.export(model)?;
             let texts = &setup.sentences.test.texts;
             let predict = |index: usize| model.predict(&[&texts[index]]).map(drop);

@@ -34,8 +34,8 @@ impl TextTask {
             }
             DataConfig::Tables { train, validation, test, out_of_scope, text, label } => {
                 let table = |file| read_table(folder.join(file), text, label).map_err(data);
-                let strangers = read_texts(folder.join(out_of_scope), text).map_err(data)?;
-                (table(train)?, table(validation)?, table(test)?, strangers)
+                let ood = read_texts(folder.join(out_of_scope), text).map_err(data)?;
+                (table(train)?, table(validation)?, table(test)?, ood)
             }
             DataConfig::Snips { folder: snips, left_out } => {
                 let part = |name: &str| {
@@ -44,13 +44,13 @@ impl TextTask {
                 };
                 let (train, _) = part("train")?.split_off(left_out);
                 let (validation, _) = part("valid")?.split_off(left_out);
-                let (test, strangers) = part("test")?.split_off(left_out);
-                if strangers.is_empty() {
+                let (test, ood) = part("test")?.split_off(left_out);
+                if ood.is_empty() {
                     let known = test.label_names().join(", ");
                     let message = format!("left_out is `{left_out}`, the classes are {known}");
                     return Err(Error::Data(message));
                 }
-                (train, validation, test, strangers.texts)
+                (train, validation, test, ood.texts)
             }
         };
         if out_of_scope.is_empty() {

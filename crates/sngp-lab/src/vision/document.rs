@@ -17,9 +17,9 @@ pub fn document(name: &str, experiment: &VisionExperiment, report: &Report) -> S
     text.push_str(
         "Mean over seeds, ± standard error where there is more than one. `test`: clean test \
          images. `corrupted`: the mean over corruptions and severities, each measured by itself. \
-         Strangers are told from test images by the score in bold below; AUPR counts them as \
-         positive and depends on how many there are. Latency is the median of one image at a \
-         time. The plots are of first seeds, the scores' of the first strangers. The paper's \
+         OOD images are detected among test images by the score in bold below; AUPR counts them \
+         as positive and depends on how many there are. Latency is the median of one image at a \
+         time. The plots are of first seeds, the scores' of the first OOD set. The paper's \
          figures (WRN-28-10, ten seeds, all of CIFAR-C and SVHN, its own hardware) are on the \
          right.\n\n",
     );
@@ -32,19 +32,16 @@ pub fn document(name: &str, experiment: &VisionExperiment, report: &Report) -> S
         ("corrupted", "nll", "corrupted NLL"),
         ("test", "brier", "Brier"),
     ];
-    let strangers: Vec<&str> =
-        experiment.strangers.iter().map(|strangers| strangers.source.name()).collect();
-    let headings: Vec<[String; 2]> = strangers
-        .iter()
-        .map(|name| ["AUPR", "AUROC"].map(|what| format!("{name} {what}")))
-        .collect();
-    for (name, [aupr, auroc]) in strangers.iter().zip(&headings) {
+    let ood: Vec<&str> = experiment.ood.iter().map(|set| set.source.name()).collect();
+    let headings: Vec<[String; 2]> =
+        ood.iter().map(|name| ["AUPR", "AUROC"].map(|what| format!("{name} {what}"))).collect();
+    for (name, [aupr, auroc]) in ood.iter().zip(&headings) {
         columns.extend([(*name, "aupr", aupr.as_str()), (*name, "auroc", auroc.as_str())]);
     }
     columns.push(("one image", "latency_ms", "latency, ms"));
     let paper = published::images(data);
-    let of_strangers: Vec<[String; 2]> =
-        strangers.iter().map(|name| [format!("aupr_{name}"), format!("{name} AUPR")]).collect();
+    let of_ood: Vec<[String; 2]> =
+        ood.iter().map(|name| [format!("aupr_{name}"), format!("{name} AUPR")]).collect();
     let theirs: Vec<(&str, &str)> = [
         ("acc", "accuracy"),
         ("c_acc", "corrupted accuracy"),
@@ -54,15 +51,15 @@ pub fn document(name: &str, experiment: &VisionExperiment, report: &Report) -> S
         ("c_nll", "corrupted NLL"),
     ]
     .into_iter()
-    .chain(of_strangers.iter().map(|[key, heading]| (key.as_str(), heading.as_str())))
+    .chain(of_ood.iter().map(|[key, heading]| (key.as_str(), heading.as_str())))
     .chain([("latency_ms", "latency, ms")])
     .collect();
     text += &beside_the_paper(report, &columns, &paper, &theirs);
     for (_, file) in PLOTS {
         text += &format!("![{file}]({name}-{file}.png)\n\n");
     }
-    for strangers in strangers {
-        text += &by_every_score(report, strangers, strangers);
+    for name in ood {
+        text += &by_every_score(report, name, name);
     }
     text += &by_every_score(report, MISTAKES, "mistakes among the test images");
     text += &ending(report);

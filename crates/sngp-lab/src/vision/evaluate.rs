@@ -42,12 +42,12 @@ pub(super) fn measure(
     for (metric, sum) in sums {
         measured.add("corrupted", metric, sum / sets.shifted.len() as f64);
     }
-    for (index, (name, images)) in sets.strangers.iter().enumerate() {
+    for (index, (name, images)) in sets.ood.iter().enumerate() {
         check_interrupted(&options.interrupter)?;
-        let strangers = model.predict(&**images)?;
-        detection(name, &test, &strangers, &score, measured)?;
+        let ood = model.predict(&**images)?;
+        detection(name, &test, &ood, &score, measured)?;
         if index == 0 {
-            evidence.ood = score.evaluate(&strangers)?;
+            evidence.ood = score.evaluate(&ood)?;
         }
     }
     for (stem, mut chart) in plots(&evidence) {

@@ -44,8 +44,9 @@ pub struct VisionExperiment {
     /// What is done to training images.
     #[serde(default)]
     pub augmentation: Augmentation,
-    /// Images of no class.
-    pub strangers: Vec<StrangersConfig>,
+    /// Sets of OOD images, which are of no class. Files from before call them `strangers`.
+    #[serde(alias = "strangers")]
+    pub ood: Vec<OodConfig>,
     /// The same classes under worse conditions.
     pub shift: Option<ShiftConfig>,
     /// The network.
@@ -82,10 +83,10 @@ pub struct ImageData {
     pub train: Option<usize>,
 }
 
-/// A set of images of no class.
+/// A set of OOD images.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct StrangersConfig {
+pub struct OodConfig {
     /// Where they come from; the test part is taken.
     pub source: Source,
 }
@@ -188,7 +189,7 @@ impl VisionExperiment {
         if let Some(pretrained) = &experiment.pretrained {
             pretrained.map().check()?;
         }
-        experiment.check_strangers()?;
+        experiment.check_ood()?;
         if experiment.data.validation == 0 {
             let rule = "choices are made on held-out images";
             return Err(Error::config("validation", 0, rule));
@@ -215,17 +216,17 @@ impl VisionExperiment {
     }
 
     /// Figures are told apart by the name of what they were measured on.
-    fn check_strangers(&self) -> Result<()> {
-        let names: Vec<&str> = self.strangers.iter().map(|one| one.source.name()).collect();
+    fn check_ood(&self) -> Result<()> {
+        let names: Vec<&str> = self.ood.iter().map(|one| one.source.name()).collect();
         let is_taken = |name: &&&str| OTHER_SPLITS.contains(*name) || name.contains(" by ");
         if let Some(name) = names.iter().find(is_taken) {
-            let message = format!("experiment: strangers cannot be called `{name}`; rename them");
+            let message = format!("experiment: an OOD set cannot be called `{name}`; rename it");
             return Err(Error::Data(message));
         }
         let twice = |(index, name): &(usize, &&str)| names[..*index].contains(*name);
         match names.iter().enumerate().find(twice) {
             Some((_, name)) => {
-                Err(Error::Data(format!("experiment: two sets of strangers are called `{name}`")))
+                Err(Error::Data(format!("experiment: two OOD sets are called `{name}`")))
             }
             None => Ok(()),
         }
@@ -237,18 +238,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn strangers_have_names_of_their_own() {
+    fn ood_sets_have_names_of_their_own() {
         let (_, quick) = BUILT_IN[0];
         let with = |name: &str| {
             let source = format!("{{ kind = 'folder', path = '{name}', side = 32 }}");
-            VisionExperiment::parse(&format!("{quick}\n[[strangers]]\nsource = {source}\n"))
+            VisionExperiment::parse(&format!("{quick}\n[[ood]]\nsource = {source}\n"))
         };
         let refused = |name: &str| with(name).unwrap_err().to_string();
         for name in ["mistakes", "test", "svhn by variance"] {
             let error = refused(name);
             assert!(error.contains(&format!("cannot be called `{name}`")), "{error}");
         }
-        assert!(refused("svhn").contains("two sets of strangers are called `svhn`"));
+        assert!(refused("svhn").contains("two OOD sets are called `svhn`"));
         assert!(with("zoo").is_ok());
+        let old = quick.replace("[[ood]]", "[[strangers]]");
+        assert_eq!(VisionExperiment::parse(&old).unwrap(), VisionExperiment::parse(quick).unwrap());
     }
 }

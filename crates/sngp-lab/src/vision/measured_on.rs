@@ -12,14 +12,14 @@ use super::experiment::VisionExperiment;
 use super::task::labelled;
 use crate::dataset::image::{Augmentation, ImageInputs, Images, Split};
 
-/// Test images, clean and corrupted, and images of no class.
+/// Test images, clean and corrupted, and OOD images.
 pub struct MeasuredOn {
     /// Clean test images.
     pub test: Labelled<ShippedBatch>,
     /// Test images under worse conditions: every corruption at every severity.
     pub shifted: Vec<Labelled<ShippedBatch>>,
-    /// Images of no class, by name.
-    pub strangers: Vec<(String, Arc<dyn Inputs<ShippedBatch>>)>,
+    /// Sets of OOD images, by name.
+    pub ood: Vec<(String, Arc<dyn Inputs<ShippedBatch>>)>,
     /// A hash of all of it.
     pub digest: String,
 }
@@ -39,15 +39,15 @@ impl MeasuredOn {
         };
         let shifted =
             shifted.into_iter().map(|images| labelled(plain(images))).collect::<Result<_>>()?;
-        let strangers = experiment.strangers.iter().map(|strangers| {
-            let name = strangers.source.name();
-            let images = strangers.source.read(folder, Split::Test)?;
+        let ood = experiment.ood.iter().map(|set| {
+            let name = set.source.name();
+            let images = set.source.read(folder, Split::Test)?;
             let images = Shipped::inputs(plain(fitted(images, &test, name)?));
             Ok((name.to_string(), Arc::new(images) as Arc<dyn Inputs<ShippedBatch>>))
         });
-        let strangers = strangers.collect::<Result<_>>()?;
+        let ood = ood.collect::<Result<_>>()?;
         let test = labelled(plain(test))?;
-        let mut all = Self { test, shifted, strangers, digest: String::new() };
+        let mut all = Self { test, shifted, ood, digest: String::new() };
         all.digest = all.hash();
         Ok(all)
     }
@@ -55,13 +55,12 @@ impl MeasuredOn {
     fn hash(&self) -> String {
         let sets = self.shifted.iter().chain([&self.test]);
         let sets: Vec<_> = sets.map(|set| (set.inputs.digest(), &set.targets)).collect();
-        let strangers: Vec<_> =
-            self.strangers.iter().map(|(name, images)| (name, images.digest())).collect();
-        sha256(format!("{sets:?} {strangers:?}").as_bytes())
+        let ood: Vec<_> = self.ood.iter().map(|(name, images)| (name, images.digest())).collect();
+        sha256(format!("{sets:?} {ood:?}").as_bytes())
     }
 }
 
-/// Strangers of the size the networks take.
+/// OOD images of the size the networks take.
 fn fitted(images: Images, like: &Images, name: &str) -> Result<Images> {
     let images = if like.channels == 3 { images.to_rgb() } else { images };
     let size = |images: &Images| [images.channels, images.height, images.width];

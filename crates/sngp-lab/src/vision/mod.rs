@@ -19,7 +19,7 @@ mod tests;
 
 pub use document::document;
 pub use experiment::{
-    BUILT_IN, ImageData, NetworkConfig, PretrainedConfig, PublishedNames, StrangersConfig, Trained,
+    BUILT_IN, ImageData, NetworkConfig, OodConfig, PretrainedConfig, PublishedNames, Trained,
     VisionExperiment,
 };
 pub use measured_on::MeasuredOn;

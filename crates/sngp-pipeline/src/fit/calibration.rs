@@ -38,6 +38,9 @@ mod tests {
             logits,
             variance,
             mean_field_factor: 0.0,
+            hidden: None,
+            detectors: None,
+            combination: None,
         }
     }
 

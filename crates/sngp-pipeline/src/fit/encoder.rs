@@ -3,18 +3,21 @@
 use std::path::Path;
 use std::time::Instant;
 
-use ndarray::Array2;
-use sngp::Result;
-use sngp::backbone::{Bert, Pooler, Shipped, ShippedConfig};
-use sngp::data::{Labelled, Table};
+use ndarray::{Array2, s};
+use sngp::backbone::{Backbone, Bert, Pooler, Shipped, ShippedConfig};
+use sngp::data::{Inputs, Labelled, Table};
 use sngp::model::{Estimator, ModelConfig, ShippedModel, fit, fit_output};
 use sngp::text::{EncoderOptions, PretrainedEncoder, TextModel};
 use sngp::train::{Decay, Schedule};
+use sngp::{Error, Pass, Result};
 
 use super::examples::Examples;
 use super::labels::Learning;
 use super::network::{Fit, Settings, calibrated, config_of_embeddings, fit_options, is_direct};
 use super::options::Options;
+
+/// Vectors that go through the last layer together.
+const BATCH: usize = 2048;
 
 /// Sentences with their encoder and its vectors of them, computed once.
 pub(super) struct Embedded {
@@ -119,6 +122,30 @@ impl Embedded {
         let data = Labelled::new(sentences, learning.train.clone())?;
         let model = fit(&estimator, &data, fit_options(options, learning))?;
         Ok((model, format!("encoder and output layer, {} epochs", options.epochs())))
+    }
+
+    /// The hidden vectors of the sentences by a model whose encoder was left as it is: only what
+    /// comes after it has to be computed.
+    pub fn hidden(&self, model: &ShippedModel) -> Result<Array2<f32>> {
+        let network = model.networks().next().map(|network| &network.backbone);
+        let Some(Shipped::Bert(network)) = network else {
+            return Err(Error::Unsupported("the model has no encoder".to_string()));
+        };
+        let vectors = Table::new(self.vectors.view())?;
+        let rows: Vec<usize> = (0..self.texts.len()).collect();
+        let mut hidden = Array2::zeros((rows.len(), self.vectors.ncols()));
+        for (index, rows) in rows.chunks(BATCH).enumerate() {
+            let batch = vectors.batch(rows, model.device());
+            let part = network.pooler.forward(batch, &mut Pass::evaluate());
+            let values: Vec<f32> = part
+                .into_data()
+                .try_to_vec()
+                .map_err(|_| Error::Data("the hidden vectors cannot be read".to_string()))?;
+            let start = index * BATCH;
+            let mut place = hidden.slice_mut(s![start..start + rows.len(), ..]);
+            place.iter_mut().zip(values).for_each(|(place, value)| *place = value);
+        }
+        Ok(hidden)
     }
 
     /// Vectors of evenly spread sentences.

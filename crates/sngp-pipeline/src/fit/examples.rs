@@ -56,7 +56,7 @@ impl Examples {
         if data.unlabelled > 0 {
             remarks.push(format!("{} rows without a label are left out", data.unlabelled));
         }
-        let labels = Labels::read(data.labels()?, options.regression())?;
+        let labels = Labels::read(data.labels()?, options)?;
         let split = match validation {
             Some(_) => Split { train: (0..data.rows()).collect(), held_out: Vec::new() },
             None => stratified(&labels.strata(), options.seed),

@@ -1,6 +1,11 @@
 //! What a fitted model learns from held-out rows.
 
+use std::sync::Arc;
+
+use ndarray::{Array2, ArrayView2, Axis};
 use sngp::data::Targets;
+use sngp::detect::{Combination, Detectors};
+use sngp::method::Output;
 use sngp::metrics::{Classification, conformal_quantile, rmse};
 use sngp::predict::{Prediction, Predictive};
 use sngp::{Error, Result};
@@ -12,6 +17,7 @@ use super::options::Options;
 use crate::calibration_rows::CalibrationRows;
 use crate::card::{Aim, Card, HeldOut, Task, Training};
 use crate::decide::largest_logits;
+use crate::detectors::geometry;
 use crate::guard::{Guard, GuardSums, View};
 use crate::input::{Dataset, Preparation, Prepared};
 use crate::pipeline::Pipeline;
@@ -20,11 +26,15 @@ use crate::seen::{Seen, hashes};
 /// The share of held-out examples that a new model rejects, and the coverage of its intervals.
 const ABSTAIN: f64 = 0.05;
 const COVERAGE: f64 = 0.9;
+/// Held-out numbers whose errors would be as predicted, added to those there are.
+const DOUBT: f64 = 3.0;
 /// Held-out examples below this largest logit count as far from the data.
 const FAR: f64 = 0.05;
 /// Training rows that the guard sees at a time, and sentences it sees in all.
 const CHUNK: usize = 8192;
 const SENTENCES: usize = 2000;
+/// Sentences whose vectors detectors are fitted to where the encoder was trained.
+const TUNED_SENTENCES: usize = 20_000;
 /// Ranks of the score that are kept to compare later traffic with.
 const REFERENCE: usize = 200;
 
@@ -38,6 +48,12 @@ pub(super) fn finish(
     remarks: &mut Vec<String>,
 ) -> Result<Pipeline> {
     let learning = &examples.learning;
+    let frozen = match &examples.train {
+        TrainInputs::Sentences(embedded) if !options.fine_tune => {
+            Some(embedded.hidden(&fit.model)?)
+        }
+        _ => None,
+    };
     let Fit { model, tokenizer, words, .. } = fit;
     let card = Card {
         preparation: examples.preparation.clone(),
@@ -50,10 +66,25 @@ pub(super) fn finish(
         uncalibrated: false,
         reference: Vec::new(),
     };
-    let (guard, seen, calibration) = (None, None, None);
-    let mut pipeline =
-        Pipeline { card, model: Box::new(model), tokenizer, guard, seen, calibration };
-    let prediction = pipeline.predict(&examples.held_out)?;
+    let mut pipeline = Pipeline {
+        card,
+        model: Box::new(model),
+        tokenizer,
+        guard: None,
+        detectors: None,
+        combination: None,
+        seen: None,
+        calibration: None,
+    };
+    let mut prediction = pipeline.predict(&examples.held_out)?;
+    if let Targets::Classes { labels, classes } = &learning.train {
+        let detectors = detectors_of(&pipeline, examples, frozen.as_ref(), labels, *classes)?;
+        let scaled = detectors.map(|detectors| with_residuals(detectors, &prediction));
+        pipeline.detectors = scaled.transpose()?.map(Arc::new);
+        prediction.detectors = pipeline.detectors.clone();
+        pipeline.combination = Some(Arc::new(Combination::of(&prediction)?));
+        prediction.combination = pipeline.combination.clone();
+    }
     match &learning.held_out {
         Targets::Classes { labels, .. } => {
             pipeline.card.task =
@@ -102,7 +133,10 @@ fn numbers(
     held_out.metrics.push(("rmse".to_string(), rmse(mean, &truth)? * scale));
     // Rows that chose the settings know too much to promise anything with.
     let promising = if tuned { promising_rows(truth.len()) } else { (0..truth.len()).collect() };
-    let residual = |&row: &usize| (truth[row] - mean[row]).abs() / variance[row].sqrt();
+    // A network knows its own training rows too well: held-out errors say how far off it is.
+    let squares = (0..truth.len()).map(|row| (truth[row] - mean[row]).powi(2) / variance[row]);
+    let spread = (squares.sum::<f64>() + DOUBT) / (truth.len() as f64 + DOUBT);
+    let residual = |&row: &usize| (truth[row] - mean[row]).abs() / (spread * variance[row]).sqrt();
     let residuals: Vec<f64> = promising.iter().map(residual).collect();
     let (interval, coverage) = match conformal_quantile(&residuals, COVERAGE)? {
         Some(interval) => (interval, COVERAGE),
@@ -112,7 +146,7 @@ fn numbers(
             (residuals.iter().copied().fold(0.0, f64::max), count / (count + 1.0))
         }
     };
-    Ok(Task::Regression { mean: centre, scale, interval, coverage })
+    Ok(Task::Regression { mean: centre, scale, interval, coverage, spread })
 }
 
 /// Held-out rows of numbers that settings are chosen on: every second one, so that the others
@@ -132,7 +166,7 @@ fn decide(
     prediction: &Prediction,
     remarks: &mut Vec<String>,
 ) -> Result<()> {
-    let score = pipeline.model.config().score();
+    let score = pipeline.default_score();
     let labels = match &examples.learning.held_out {
         Targets::Classes { labels, .. } => Some(labels.as_slice()),
         Targets::Values(_) => None,
@@ -224,6 +258,64 @@ fn guard_of(pipeline: &Pipeline, examples: &Examples) -> Result<Option<Guard>> {
         texts @ Prepared::Texts(_) => pipeline.hidden(texts)?,
     };
     sums.finish(held_out.view()).map(Some)
+}
+
+/// Detectors of the hidden vectors of the training rows; none for methods that have no such
+/// vectors, or other ones in every pass.
+fn detectors_of(
+    pipeline: &Pipeline,
+    examples: &Examples,
+    frozen: Option<&Array2<f32>>,
+    labels: &[usize],
+    classes: usize,
+) -> Result<Option<Detectors>> {
+    let recipe = pipeline.model.config().method.recipe();
+    if recipe.passes > 1 || recipe.output == Output::ExactGaussianProcess {
+        return Ok(None);
+    }
+    let width = pipeline.model.hidden_width();
+    let geometry = geometry(&examples.preparation, width);
+    let mut detectors = Detectors::new(geometry, width, classes);
+    let mut add = |hidden: ArrayView2<'_, f32>, rows: &[usize]| {
+        let labels: Vec<usize> = rows.iter().map(|&row| labels[row]).collect();
+        detectors.add(hidden, &labels)
+    };
+    let rows: Vec<usize> = (0..labels.len()).collect();
+    match (&examples.train, frozen) {
+        (TrainInputs::Vectors(vectors), _) => {
+            for rows in rows.chunks(CHUNK) {
+                let some = vectors.select(Axis(0), rows);
+                add(pipeline.hidden(&Prepared::Vectors(some))?.view(), rows)?;
+            }
+        }
+        (TrainInputs::Mapped(mapped), _) => {
+            for rows in rows.chunks(CHUNK) {
+                add(pipeline.hidden(&Prepared::Vectors(mapped.load(rows)))?.view(), rows)?;
+            }
+        }
+        (TrainInputs::Sentences(_), Some(hidden)) => add(hidden.view(), &rows)?,
+        (TrainInputs::Sentences(embedded), None) => {
+            let step = rows.len().div_ceil(TUNED_SENTENCES).max(1);
+            let some: Vec<usize> = rows.into_iter().step_by(step).collect();
+            let texts = Prepared::Texts(embedded.some_texts(&some));
+            add(pipeline.hidden(&texts)?.view(), &some)?;
+        }
+    }
+    Ok(Some(detectors))
+}
+
+/// The detectors with the residual as large as the held-out examples' logits.
+fn with_residuals(detectors: Detectors, prediction: &Prediction) -> Result<Detectors> {
+    let Some(hidden) = &prediction.hidden else { return Ok(detectors) };
+    let hidden = detectors.geometry().view(hidden.view());
+    let residuals: f64 = detectors.subspace()?.residuals(hidden.view()).iter().sum();
+    let tops: f64 = largest_logits(prediction)?.iter().sum();
+    let factor = tops / residuals;
+    Ok(if factor.is_finite() && factor > 0.0 {
+        detectors.with_virtual_logit(factor)
+    } else {
+        detectors
+    })
 }
 
 fn seen_by(examples: &Examples) -> Option<Seen> {

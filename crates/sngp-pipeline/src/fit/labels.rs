@@ -5,6 +5,8 @@ use std::collections::{BTreeMap, HashMap};
 use sngp::data::Targets;
 use sngp::{Error, Result};
 
+use super::options::Options;
+
 /// The labels as targets.
 pub(super) struct Learning {
     pub names: Vec<String>,
@@ -21,14 +23,14 @@ pub(super) enum Labels {
 }
 
 impl Labels {
-    pub fn read(labels: &[String], regression: bool) -> Result<Self> {
-        if regression {
+    pub fn read(labels: &[String], options: &Options<'_>) -> Result<Self> {
+        if options.regression() {
             return Ok(Self::Numbers(numbers(labels)?));
         }
         let mut names: Vec<String> = labels.to_vec();
         names.sort_by(|a, b| natural(a).partial_cmp(&natural(b)).unwrap_or(a.cmp(b)));
         names.dedup();
-        if names.len() > 2 && 2 * names.len() > labels.len() {
+        if !options.many_classes && names.len() > 2 && 2 * names.len() > labels.len() {
             return Err(Error::Data(format!(
                 "{} different labels in {} rows: is this the right column? \
                  Numbers are predicted by a regression",
@@ -40,16 +42,18 @@ impl Labels {
         Ok(Self::Classes { names, indices })
     }
 
-    /// Classes, or tenths of the range, to hold out of each.
+    /// Classes, or tenths of the range, to hold out of each; fewer parts of few numbers, or none of
+    /// them would be held out.
     pub fn strata(&self) -> Vec<usize> {
         match self {
             Self::Classes { indices, .. } => indices.clone(),
             Self::Numbers(values) => {
                 let mut order: Vec<usize> = (0..values.len()).collect();
                 order.sort_by(|&a, &b| values[a].total_cmp(&values[b]));
+                let parts = (values.len() / 5).clamp(1, 10);
                 let mut strata = vec![0; values.len()];
                 for (rank, &row) in order.iter().enumerate() {
-                    strata[row] = 10 * rank / values.len();
+                    strata[row] = parts * rank / values.len();
                 }
                 strata
             }

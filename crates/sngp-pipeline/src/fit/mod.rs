@@ -8,7 +8,9 @@ mod inputs;
 mod labels;
 mod network;
 mod options;
+mod output;
 mod split;
+mod table_network;
 mod tune;
 
 pub use calibration::best_calibration;
@@ -64,10 +66,15 @@ impl Pipeline {
         options.check()?;
         let mut remarks = Vec::new();
         let examples = Examples::prepare(data, validation, options, &mut remarks)?;
-        let tuned = options.tune.unwrap_or_else(|| examples.worth_tuning(options));
+        let worth_a_network = table_network::worth_a_network(&examples, options);
+        let tuned = worth_a_network || options.tune.unwrap_or(examples.worth_tuning(options));
         let fit = match tuned {
-            true => tune::tune(&examples, options)?,
-            false => examples.fit(&Settings::of(options), options)?,
+            true => tune::tune(&examples, options, |settings| examples.fit(settings, options))?,
+            false => (0.0, examples.fit(&Settings::of(options), options)?),
+        };
+        let fit = match worth_a_network {
+            true => table_network::better(fit, &examples, options, &mut remarks)?,
+            false => fit.1,
         };
         let fit_seconds = fit.seconds;
         let pipeline = finish::finish(fit, &examples, tuned, data, options, &mut remarks)?;

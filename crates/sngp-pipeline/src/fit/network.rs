@@ -62,7 +62,7 @@ pub fn median_length_scale(sample: ArrayView2<'_, f32>) -> f64 {
 }
 
 /// The configuration all kinds start from.
-fn config(settings: &Settings, options: &Options<'_>, length_scale: f64) -> ModelConfig {
+pub(super) fn config(settings: &Settings, options: &Options<'_>, length_scale: f64) -> ModelConfig {
     let mut config = ModelConfig::new(options.method.clone());
     config.seed = options.seed;
     config.gaussian_process.features.count = options.features;
@@ -86,6 +86,8 @@ pub(super) fn config_of_embeddings(
     let median = || median_length_scale(normalized(sample).view());
     let mut config = config(settings, options, settings.length_scale.unwrap_or_else(median));
     config.gaussian_process.features.layer_norm = true;
+    // Normalized rows have the squared length of their width: the line counts as the rest does.
+    config.gaussian_process.features.linear = 1.0 / (sample.ncols().max(1) as f64).sqrt();
     config
 }
 

@@ -34,6 +34,8 @@ pub struct Options<'a> {
     pub ignore: Vec<String>,
     /// What is predicted.
     pub target: Target,
+    /// Whether there may be hardly more rows than classes; that is a wrong column otherwise.
+    pub many_classes: bool,
     /// The method.
     pub method: Method,
     /// Random features.
@@ -74,6 +76,7 @@ impl Default for Options<'_> {
             label: "label".to_string(),
             ignore: Vec::new(),
             target: Target::Classes,
+            many_classes: false,
             method: Sngp {}.into(),
             features: 1024,
             length_scale: None,

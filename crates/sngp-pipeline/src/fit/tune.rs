@@ -26,10 +26,14 @@ pub struct Trial {
 }
 
 /// Fits with several length scales, then several priors, and keeps what is best on the held-out
-/// rows.
-pub(super) fn tune(examples: &Examples, options: &Options<'_>) -> Result<Fit> {
+/// rows, with its loss there.
+pub(super) fn tune(
+    examples: &Examples,
+    options: &Options<'_>,
+    fit: impl Fn(&Settings) -> Result<Fit>,
+) -> Result<(f64, Fit)> {
     let tried = |settings: &Settings| -> Result<(Trial, Fit)> {
-        let fit = examples.fit(settings, options)?;
+        let fit = fit(settings)?;
         let length_scale = fit.model.config().gaussian_process.features.length_scale;
         let trial = Trial { length_scale, l2: settings.l2, loss: loss(&fit, examples)? };
         (options.tried)(&trial);
@@ -50,7 +54,7 @@ pub(super) fn tune(examples: &Examples, options: &Options<'_>) -> Result<Fit> {
             best = next;
         }
     }
-    Ok(best.1)
+    Ok((best.0.loss, best.1))
 }
 
 fn loss(fit: &Fit, examples: &Examples) -> Result<f64> {

@@ -7,6 +7,7 @@ use std::time::Duration;
 use tempfile::TempDir;
 
 use super::leftover::{Kind, Siblings};
+use super::part;
 use super::paths::parent;
 use super::steps::{self, Exchange, remove_folder, rename, sync_folder, sync_tree};
 
@@ -116,6 +117,7 @@ fn sweep(siblings: &Siblings) -> io::Result<()> {
     for leftover in leftovers.iter().filter(|leftover| leftover.is_abandoned()) {
         let _ = fs::remove_dir_all(&leftover.path);
     }
+    part::sweep(siblings.parent());
     Ok(())
 }
 

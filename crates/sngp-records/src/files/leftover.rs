@@ -123,20 +123,25 @@ impl Leftover {
     }
 
     /// Whether the process that made it may still be at work.
-    #[cfg(unix)]
     pub(super) fn has_creator(&self) -> bool {
-        use rustix::io::Errno;
-        use rustix::process::{Pid, test_kill_process};
-
-        let number = i32::try_from(self.creator).ok();
-        let Some(process) = number.and_then(Pid::from_raw) else { return false };
-        // Any other answer, such as "not permitted", comes from a process that is there.
-        test_kill_process(process) != Err(Errno::SRCH)
+        may_run(self.creator)
     }
+}
 
-    /// Elsewhere only age tells.
-    #[cfg(not(unix))]
-    pub(super) fn has_creator(&self) -> bool {
-        self.creator != 0
-    }
+/// Whether there may be a process of this number.
+#[cfg(unix)]
+pub(super) fn may_run(process: u32) -> bool {
+    use rustix::io::Errno;
+    use rustix::process::{Pid, test_kill_process};
+
+    let number = i32::try_from(process).ok();
+    let Some(process) = number.and_then(Pid::from_raw) else { return false };
+    // Any other answer, such as "not permitted", comes from a process that is there.
+    test_kill_process(process) != Err(Errno::SRCH)
+}
+
+/// Elsewhere nobody can tell.
+#[cfg(not(unix))]
+pub(super) fn may_run(process: u32) -> bool {
+    process != 0
 }

@@ -23,6 +23,7 @@ mod fault;
 mod folder;
 mod leftover;
 mod lock;
+mod part;
 mod paths;
 mod steps;
 mod whole;

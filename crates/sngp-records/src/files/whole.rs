@@ -5,12 +5,14 @@ use std::path::{Path, PathBuf};
 use tempfile::NamedTempFile;
 
 use super::fault::{self, Step};
+use super::part;
 use super::paths::{end_of_links, parent};
 use super::steps::sync_folder;
 
 /// A file that appears under its name only with [`finish`](Self::finish).
 ///
-/// Until then it is a hidden one beside it, which is removed on drop. In its place
+/// Until then it is a hidden one beside it, which is removed on drop; what killed processes left of
+/// theirs in that folder is removed first. In its place
 /// - what was there stays as it was when anything fails;
 /// - a symbolic link is followed and stays a link;
 /// - the mode of a file that is replaced is kept, and one that may not be written is not replaced;
@@ -90,19 +92,7 @@ impl WholeFile {
         if path.file_name().is_none() {
             return Err(io::Error::new(ErrorKind::InvalidInput, "the path names no file"));
         }
-        let mut builder = tempfile::Builder::new();
-        builder.prefix(".sngp-part-");
-        #[cfg(unix)]
-        if permissions.is_none() {
-            use std::os::unix::fs::PermissionsExt;
-            // Temporary files are private by default, and the final file would stay so. The
-            // process's own mask is still applied.
-            builder.permissions(Permissions::from_mode(0o666));
-        }
-        let file = builder.tempfile_in(parent(&path))?;
-        if let Some(permissions) = permissions {
-            file.as_file().set_permissions(permissions)?;
-        }
+        let file = part::create(parent(&path), permissions)?;
         Ok(Self(Place::Beside { file: BufWriter::new(file), path }))
     }
 

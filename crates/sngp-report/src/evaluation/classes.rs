@@ -7,8 +7,8 @@ use sngp_pipeline::Pipeline;
 use sngp_pipeline::fit::{KnownRows, known_rows};
 use sngp_pipeline::input::Dataset;
 
-use super::detection::{OodSets, add_ood, by_detectors, by_scores, misclassification};
-use super::measured::{Measured, usable};
+use super::detection::{OodSets, add_ood, by_scores, misclassification};
+use super::measured::Measured;
 use super::metric_rows::{Place, Told, add, pick};
 use super::nothing_left;
 use super::sets::{Evaluation, UNKNOWN_LABELS};
@@ -68,15 +68,6 @@ pub(super) fn measure(
     }
     let wrong: Vec<bool> = evidence.test.iter().map(|row| !row.correct).collect();
     by_scores(evidence, &test.measured, &ood, Some(&wrong), &score)?;
-    if let (Some(set), false) = (sets.reference, ood.is_empty()) {
-        let known = self::known(model, set, LEFT_OUT, &mut notes)?;
-        let (rows, inputs) = usable(model, set, &known.rows, &mut notes)?;
-        if rows.is_empty() {
-            return Err(nothing_left(&set.file));
-        }
-        let classes = classes_of(model, set, &rows)?;
-        by_detectors(evidence, model, (&inputs, &classes), &test.measured, &ood)?;
-    }
     evidence.warnings = warnings;
     about_classes(evidence);
     Ok(())

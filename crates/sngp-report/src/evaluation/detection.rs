@@ -1,14 +1,9 @@
 //! How well scores find what should be rejected: misclassifications, OOD examples, and both.
 
-use ndarray::Array2;
 use sngp::Result;
 use sngp::metrics::{Detection, auroc, inside_and_outside, risk_coverage};
 use sngp::score::Score;
-use sngp_pipeline::Pipeline;
-use sngp_pipeline::fit::normalized;
-use sngp_pipeline::input::Prepared;
 
-use super::detectors::{Detector, Detectors};
 use super::measured::Measured;
 use super::metric_rows::{Place, Told, add, pick};
 use crate::evidence::{Evidence, OodSet, Set};
@@ -155,35 +150,6 @@ fn detected(
         let (scores, is_ood) = (pick(&scores, rows), pick(&is_ood, rows));
         metrics.iter().map(|metric| metric.evaluate(&scores, &is_ood)).collect()
     })
-}
-
-/// The detectors that compare with training examples, on the model's hidden vectors.
-pub(super) fn by_detectors(
-    evidence: &mut Evidence,
-    model: &Pipeline,
-    (reference, classes): (&Prepared, &[usize]),
-    test: &Measured<'_>,
-    ood: &OodSets<'_>,
-) -> Result<()> {
-    let hidden = |inputs: &Prepared| -> Result<Array2<f32>> {
-        let vectors = model.hidden(inputs)?;
-        // The same vectors as the model's own features see.
-        let features = &model.model().config().gaussian_process.features;
-        Ok(if features.layer_norm { normalized(&vectors) } else { vectors })
-    };
-    let detectors = Detectors::fit(hidden(reference)?, classes, model.labels().len())?;
-    let inside = hidden(&test.inputs)?;
-    let outside: Vec<(&str, Array2<f32>)> = ood
-        .iter()
-        .map(|(name, set)| Ok((name.as_str(), hidden(&set.inputs)?)))
-        .collect::<Result<_>>()?;
-    for detector in Detector::ALL {
-        let distances = |vectors: &Array2<f32>| detectors.distances(detector, vectors.view());
-        let ood = outside.iter().map(|(name, vectors)| (*name, distances(vectors))).collect();
-        let by = detector.name().to_string();
-        out_of_distribution(evidence, &Values { by, test: distances(&inside), ood })?;
-    }
-    Ok(())
 }
 
 /// OOD rows of a model, set by set, into the evidence: the score's values and what admits them.

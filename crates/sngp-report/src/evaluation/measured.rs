@@ -13,7 +13,6 @@ pub(super) struct Measured<'a> {
     pub set: &'a Dataset,
     /// Their places in the set.
     pub rows: Vec<usize>,
-    pub inputs: Prepared,
     pub prediction: Prediction,
     /// Which of them everything but the threshold admits.
     pub admitted: Vec<bool>,
@@ -50,7 +49,7 @@ impl<'a> Measured<'a> {
         let inputs = if kept.len() == inputs.rows() { inputs } else { inputs.select(&kept) };
         let prediction = model.predict(&inputs)?;
         let admitted = admitted(model, &inputs, &known)?;
-        Ok(Some(Self { set, rows, inputs, prediction, admitted }))
+        Ok(Some(Self { set, rows, prediction, admitted }))
     }
 
     /// All rows of a set.
@@ -66,27 +65,6 @@ impl<'a> Measured<'a> {
             Err(error) => Err(error),
         }
     }
-}
-
-/// The inputs of the rows that can be prepared, with their places; the rest is noted.
-pub(super) fn usable(
-    model: &Pipeline,
-    set: &Dataset,
-    wanted: &[usize],
-    notes: &mut Notes<'_>,
-) -> Result<(Vec<usize>, Prepared)> {
-    let prepared = model.card().preparation.prepare(set, wanted)?;
-    let (mut rows, mut bad) = (vec![], vec![]);
-    for (&row, state) in wanted.iter().zip(prepared.states) {
-        match state {
-            RowState::Usable { .. } => rows.push(row),
-            RowState::Bad(cell) => {
-                bad.push((row, format!("column `{}`: {}", cell.column, cell.reason)));
-            }
-        }
-    }
-    notes.unusable(&set.file, wanted.len(), &bad)?;
-    Ok((rows, prepared.inputs))
 }
 
 /// Whether there is something to measure: an outcome, and an uncertainty where the model decides

@@ -29,7 +29,6 @@
 
 mod classes;
 mod detection;
-mod detectors;
 mod intervals;
 mod measured;
 mod metric_rows;
@@ -38,7 +37,6 @@ mod sets;
 mod showcase;
 mod warnings;
 
-pub use detectors::{Detector, Detectors};
 pub use intervals::{Interval, intervals};
 pub use sets::{Evaluation, UNKNOWN_LABELS};
 

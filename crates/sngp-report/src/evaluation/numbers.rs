@@ -60,12 +60,6 @@ pub(super) fn measure(
     if let Some(score) = &score {
         by_scores(evidence, &test, &ood, None, score)?;
     }
-    if sets.reference.is_some() {
-        notes.warnings.push(
-            "the detectors that compare with training examples need classes; they are left out"
-                .to_string(),
-        );
-    }
     evidence.warnings = warnings;
     Ok(())
 }

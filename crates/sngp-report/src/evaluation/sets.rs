@@ -14,8 +14,6 @@ pub struct Evaluation<'a> {
     pub ood: Vec<(String, &'a Dataset)>,
     /// Labelled examples under other conditions.
     pub shift: Option<&'a Dataset>,
-    /// Training examples, for the detectors that compare with them.
-    pub reference: Option<&'a Dataset>,
     /// Whether a row that cannot be used, or has an unknown label, is an error instead of a
     /// warning.
     pub strict: bool,
@@ -24,7 +22,7 @@ pub struct Evaluation<'a> {
 impl<'a> Evaluation<'a> {
     /// Test examples and nothing else.
     pub fn on(test: &'a Dataset) -> Self {
-        Self { test, ood: Vec::new(), shift: None, reference: None, strict: false }
+        Self { test, ood: Vec::new(), shift: None, strict: false }
     }
 
     /// Refuses sets that could not be told apart in the report.

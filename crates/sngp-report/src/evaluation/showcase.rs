@@ -3,15 +3,17 @@
 use std::collections::BTreeMap;
 
 use sngp::Result;
+use sngp::model::Outcome;
 use sngp::predict::Predictive;
 use sngp_pipeline::Pipeline;
+use sngp_pipeline::calibrate::class_coverage;
 use sngp_pipeline::input::{Body, Dataset, Preparation};
 use sngp_records::image::Picture;
 
 use super::classes::Labelled;
 use super::detection::OodSets;
 use super::numbers::moments;
-use crate::evidence::{ClassRow, Confusion, Content, Evidence, Example, Truth};
+use crate::evidence::{ClassRow, Confusion, Content, Evidence, Example, Scored, Truth};
 
 /// Examples that are shown of each kind, and pairs of classes.
 const SHOWN: usize = 12;
@@ -42,8 +44,15 @@ pub(super) fn class_rows(
         own.probability += row.probability;
         own.abstained += usize::from(!evidence.accepts(row.uncertainty, row.admitted));
     }
+    let judged = |row: &Scored| Outcome {
+        uncertainty: if row.admitted { row.uncertainty } else { f64::INFINITY },
+        correct: row.correct,
+    };
+    let judged: Vec<Outcome> = evidence.test.iter().map(judged).collect();
+    let limit = evidence.threshold.unwrap_or(f64::MAX);
+    let mut thresholds = class_coverage(names, &test.classes, &judged, limit).into_iter();
     let share = |part: f64, whole: usize| if whole == 0 { 0.0 } else { part / whole as f64 };
-    let row = |(count, name): (&Count, &String)| {
+    let mut row = |(count, name): (&Count, &String)| {
         let recall = share(count.right as f64, count.rows);
         let precision = share(count.right as f64, count.predicted);
         let sum = recall + precision;
@@ -55,9 +64,10 @@ pub(super) fn class_rows(
             f1: if sum > 0.0 { 2.0 * recall * precision / sum } else { 0.0 },
             mean_probability: share(count.probability, count.rows),
             abstained: share(count.abstained as f64, count.rows),
+            threshold: thresholds.next().and_then(|class| class.threshold),
         }
     };
-    Ok(counts.iter().zip(names).filter(|(count, _)| count.rows > 0).map(row).collect())
+    Ok(counts.iter().zip(names).filter(|(count, _)| count.rows > 0).map(&mut row).collect())
 }
 
 /// The pairs of classes that are confused most often.

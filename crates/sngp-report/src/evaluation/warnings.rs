@@ -116,6 +116,7 @@ mod tests {
             f1: 0.9,
             mean_probability: 0.9,
             abstained,
+            threshold: None,
         }
     }
 

@@ -135,6 +135,9 @@ pub struct ClassRow {
     pub mean_probability: f64,
     /// The share of its examples that the model's decision rejects.
     pub abstained: f64,
+    /// The least threshold that would accept as large a share of them as is accepted of all test
+    /// examples.
+    pub threshold: Option<f64>,
 }
 
 /// Examples of one class that are taken for another.

@@ -12,7 +12,7 @@ const MAX_HALVINGS: usize = 30;
 
 /// When to stop.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Stop {
+pub(crate) struct Stop {
     /// The relative decrease of one iteration below which the minimum is reached.
     pub tolerance: f64,
     pub iterations: usize,
@@ -20,7 +20,7 @@ pub(super) struct Stop {
 
 /// Where the iteration ended.
 #[derive(Clone, Debug)]
-pub(super) struct Minimum {
+pub(crate) struct Minimum {
     pub point: Vec<f64>,
     pub value: f64,
     pub iterations: usize,
@@ -28,7 +28,7 @@ pub(super) struct Minimum {
 }
 
 /// A smooth convex function.
-pub(super) trait Function {
+pub(crate) trait Function {
     /// Its value and gradient.
     fn evaluate(&mut self, point: &[f64]) -> Result<(f64, Vec<f64>)>;
 
@@ -40,7 +40,7 @@ pub(super) trait Function {
 }
 
 /// Minimises a function from a starting point.
-pub(super) fn minimize(
+pub(crate) fn minimize(
     function: &mut impl Function,
     start: Vec<f64>,
     stop: Stop,

@@ -8,6 +8,7 @@ mod lbfgs;
 mod least_squares;
 mod problem;
 
+pub(crate) use lbfgs::{Function, Stop, minimize};
 pub(crate) use problem::{OutputProblem, OutputSolution};
 
 use serde::Serialize;

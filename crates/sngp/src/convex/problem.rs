@@ -111,7 +111,15 @@ impl<B: Backbone> OutputProblem<'_, B> {
             check_interrupted(self.interrupter)?;
             let block = self.block(rows);
             let features = host::matrix_f32(block.features.clone());
-            gram.add(features.view(), ndarray::Array2::zeros((rows.len(), 1)).view())?;
+            let nothing = ndarray::Array2::zeros((rows.len(), 1));
+            match self.likelihood {
+                // Least squares on numbers without noise solve with hardly a ridge: products
+                // rounded to f32 would not be positive definite.
+                Likelihood::Gaussian(_) => {
+                    gram.add(features.mapv(f64::from).view(), nothing.view())?;
+                }
+                _ => gram.add(features.view(), nothing.view())?,
+            }
             done += rows.len();
             if done <= kept_rows {
                 kept.push(block);

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::{DetectionMetric, detection_curve};
 use crate::Result;
 
-/// The chance that an out-of-domain input scores higher than an in-domain one, ties counted half.
+/// The chance that an OOD input scores higher than an in-distribution one, ties counted half.
 ///
 /// Constant scores give 0.5, a perfect detector 1.
 ///
@@ -26,7 +26,7 @@ pub struct Auroc;
 
 impl DetectionMetric for Auroc {
     fn summary(&self) -> &'static str {
-        "chance that an out-of-domain input scores above an in-domain one"
+        "chance that an OOD input scores above an in-distribution one"
     }
 
     fn higher_is_better(&self) -> bool {

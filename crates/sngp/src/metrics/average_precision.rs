@@ -8,7 +8,7 @@ use crate::Result;
 /// `sum_i (recall_i - recall_(i-1)) precision_i` over the distinct scores, from the highest down.
 ///
 /// This is the step sum; joining the points by straight lines would be too optimistic. Constant
-/// scores give the share of out-of-domain inputs, which is the baseline to beat.
+/// scores give the share of OOD inputs, which is the baseline to beat.
 ///
 /// ```
 /// use sngp::metrics::average_precision;
@@ -27,7 +27,7 @@ pub struct Aupr;
 
 impl DetectionMetric for Aupr {
     fn summary(&self) -> &'static str {
-        "average precision of flagging out-of-domain inputs"
+        "average precision of flagging OOD inputs"
     }
 
     fn higher_is_better(&self) -> bool {

@@ -22,7 +22,7 @@ pub struct DetectionCurve {
     pub(super) steps: Vec<Flagged>,
 }
 
-/// Flags inputs from the highest score down, the out-of-domain ones being those to find.
+/// Flags inputs from the highest score down, the OOD ones being those to find.
 ///
 /// ```
 /// let curve = sngp::metrics::detection_curve(&[0.1, 0.3, 0.2, 0.9], &[false, false, true, true])?;
@@ -38,8 +38,8 @@ pub fn detection_curve(scores: &[f64], is_ood: &[bool]) -> Result<DetectionCurve
     let negatives = is_ood.len() - positives;
     if positives == 0 || negatives == 0 {
         let (only, missing) = match positives {
-            0 => ("in-domain", "out-of-domain"),
-            _ => ("out-of-domain", "in-domain"),
+            0 => ("in-distribution", "OOD"),
+            _ => ("OOD", "in-distribution"),
         };
         return Err(Error::Data(format!(
             "all {} examples are {only}; detection needs both kinds: add {missing} examples",
@@ -62,8 +62,8 @@ pub fn detection_curve(scores: &[f64], is_ood: &[bool]) -> Result<DetectionCurve
 }
 
 impl DetectionCurve {
-    /// The receiver operating characteristic: points `[share of in-domain inputs flagged, share of
-    /// out-of-domain ones]`, from `[0, 0]` to `[1, 1]`.
+    /// The receiver operating characteristic: points `[share of in-distribution inputs flagged, share of
+    /// OOD ones]`, from `[0, 0]` to `[1, 1]`.
     pub fn roc(&self) -> Vec<[f64; 2]> {
         let (positives, negatives) = (self.positives as f64, self.negatives as f64);
         let nothing = std::iter::once(Flagged::default());
@@ -81,7 +81,7 @@ impl DetectionCurve {
 
     /// The area under [`roc`](Self::roc), ties counted half: [`auroc`](super::auroc()).
     pub fn auroc(&self) -> f64 {
-        // Each in-domain input newly flagged lost against those flagged before it and drew with
+        // Each in-distribution input newly flagged lost against those flagged before it and drew with
         // those flagged along with it: the trapezoid rule, whose slanted sides count ties half.
         let won = |(before, now): (Flagged, Flagged)| {
             (now.false_positives - before.false_positives)
@@ -99,7 +99,7 @@ impl DetectionCurve {
         self.pairs().map(step).sum::<f64>() / self.positives as f64
     }
 
-    /// The share of out-of-domain inputs: the precision of chance.
+    /// The share of OOD inputs: the precision of chance.
     pub fn base_rate(&self) -> f64 {
         self.positives as f64 / (self.positives + self.negatives) as f64
     }
@@ -132,9 +132,9 @@ mod tests {
     #[test]
     fn one_kind_alone_is_an_error_that_says_which_is_missing() {
         let error = detection_curve(&[0.1, 0.2], &[true, true]).unwrap_err().to_string();
-        assert!(error.contains("add in-domain examples"), "{error}");
+        assert!(error.contains("add in-distribution examples"), "{error}");
         let error = detection_curve(&[0.1, 0.2], &[false, false]).unwrap_err().to_string();
-        assert!(error.contains("add out-of-domain examples"), "{error}");
+        assert!(error.contains("add OOD examples"), "{error}");
     }
 
     #[test]

@@ -5,8 +5,8 @@ use serde::{Deserialize, Serialize};
 use super::{DetectionMetric, detection_curve, input};
 use crate::Result;
 
-/// The share of in-domain inputs that is flagged when at least `tpr` (above 0, at most 1) of the
-/// out-of-domain ones are.
+/// The share of in-distribution inputs that is flagged when at least `tpr` (above 0, at most 1) of the
+/// OOD ones are.
 ///
 /// The threshold is the highest score that reaches `tpr`; tied scores are flagged together, so
 /// constant scores give 1. Nothing is interpolated.
@@ -33,7 +33,7 @@ pub struct FprAt95Tpr;
 
 impl DetectionMetric for FprAt95Tpr {
     fn summary(&self) -> &'static str {
-        "share of in-domain inputs flagged when 95 % of out-of-domain ones are"
+        "share of in-distribution inputs flagged when 95 % of OOD ones are"
     }
 
     fn higher_is_better(&self) -> bool {

@@ -10,7 +10,7 @@
 //!    first and follows the error rate, [`loss_coverage`] any other loss; [`RiskCoverage::area`]
 //!    and [`RiskCoverage::accuracy_at`] make numbers of it.
 //! 3. *Does the score tell strange inputs from familiar ones?* [`auroc`], [`average_precision`]
-//!    and [`fpr_at_tpr`] rank out-of-domain inputs, the positives, against in-domain ones;
+//!    and [`fpr_at_tpr`] rank OOD inputs, the positives, against in-distribution ones;
 //!    [`detection_curve`] has the curves they are read off.
 //!
 //! [`spearman`] compares two rankings, and [`MeanStderr`] sums up a figure over seeds.
@@ -100,7 +100,7 @@ pub trait ClassificationMetric {
     fn evaluate(&self, probabilities: ArrayView2<'_, f64>, labels: &[usize]) -> Result<f64>;
 }
 
-/// A figure for an uncertainty score as a detector of out-of-domain inputs.
+/// A figure for an uncertainty score as a detector of OOD inputs.
 ///
 /// ```
 /// use sngp::metrics::{Auroc, DetectionMetric};
@@ -116,7 +116,7 @@ pub trait DetectionMetric {
     fn higher_is_better(&self) -> bool;
 
     /// The figure for `scores` (higher means less certain) and `is_ood` (whether the input was
-    /// out-of-domain, which is the positive class).
+    /// out-of-distribution (OOD), which is the positive class).
     fn evaluate(&self, scores: &[f64], is_ood: &[bool]) -> Result<f64>;
 }
 
@@ -159,7 +159,7 @@ crate::registry! {
 }
 
 crate::registry! {
-    /// The out-of-domain detection metrics, by name.
+    /// The OOD detection metrics, by name.
     ///
     /// ```
     /// use sngp::metrics::Detection;

@@ -79,6 +79,19 @@ impl<B: Backbone> Model<B> {
         })
     }
 
+    /// The same model with the state of another one's spectral normalization: one whose output layer
+    /// was solved on that one's network.
+    pub fn with_spectral_of(mut self, other: &Self) -> Self {
+        if let (Fitted::Networks(members), Fitted::Networks(others)) =
+            (&mut self.fitted, &other.fitted)
+        {
+            for (member, other) in members.iter_mut().zip(others) {
+                member.network.spectral = other.network.spectral.clone();
+            }
+        }
+        self
+    }
+
     /// The same model with its expectation over the posterior taken differently.
     pub fn with_integration(mut self, integration: Integration) -> Result<Self> {
         integration.check()?;

@@ -219,7 +219,7 @@ impl<C: Serialize> SavedConfig<C> {
         let curvature = self.model.likelihood.curvature(self.model.posterior.curvature)?;
         let wanted = match &head {
             HeadConfig::GaussianProcess(gp) => {
-                Some((curvature.matrices(self.outputs), gp.features.count))
+                Some((curvature.matrices(self.outputs), gp.features.dimension(width)))
             }
             _ => None,
         };

@@ -265,7 +265,7 @@ impl<B: Backbone> Estimator<B> {
         let accumulation = config.posterior.accumulation;
         let empty = match head {
             HeadConfig::GaussianProcess(gp) => Some(Precision::new(
-                gp.features.count,
+                gp.features.dimension(B::width(&self.backbone)),
                 outputs,
                 config.likelihood.curvature(config.posterior.curvature)?,
                 FeatureMapHash([0; 32]),

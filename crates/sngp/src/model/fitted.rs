@@ -16,7 +16,7 @@ use crate::nn::{GaussianProcess, Head};
 use crate::posterior::{Posterior, Precision};
 use crate::predict::Prediction;
 use crate::train::batches;
-use crate::{Error, Pass, Result, host};
+use crate::{Error, Mode, Pass, Result, host};
 
 /// A fitted model: predicts, explains itself, is saved and loaded.
 #[derive(Clone, Debug)]
@@ -244,6 +244,9 @@ impl<B: Backbone> Model<B> {
                     logits: one.to_owned(),
                     variance: Some(latent.variance),
                     mean_field_factor: integration.mean_field_factor(),
+                    hidden: None,
+                    detectors: None,
+                    combination: None,
                 })
             }
             Fitted::Networks(members) => {
@@ -269,16 +272,20 @@ impl<B: Backbone> Model<B> {
         batch: B::Batch,
         pass: &mut Pass,
     ) -> Result<Prediction> {
-        let output = member.network.forward(batch, pass);
+        let hidden = member.network.backbone.forward(batch, pass);
+        let output = member.network.head.forward(hidden.clone());
         let variance = match (&member.posterior, &output.features) {
             (Some(posterior), Some(features)) => Some(posterior.variance(features)),
             _ => None,
         };
-        self.prediction(
+        let prediction = self.prediction(
             host::matrix(output.logits),
             variance.map(host::matrix),
             member.network.log_noise_value(),
-        )
+        )?;
+        // A pass that is sampled has vectors of its own, which no detector was fitted to.
+        let hidden = (pass.mode() == Mode::Evaluate).then(|| host::matrix_f32(hidden));
+        Ok(Prediction { hidden, ..prediction })
     }
 
     fn prediction(
@@ -302,6 +309,9 @@ impl<B: Backbone> Model<B> {
             logits,
             variance,
             mean_field_factor: integration.mean_field_factor(),
+            hidden: None,
+            detectors: None,
+            combination: None,
         })
     }
 }

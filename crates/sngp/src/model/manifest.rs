@@ -15,6 +15,8 @@ use crate::{Error, Result};
 pub(super) const FORMAT_VERSION: u32 = 2;
 pub(super) const MANIFEST: &str = "manifest.json";
 const FORMAT: &str = "sngp-model";
+/// How often a folder may be replaced while it is read.
+const READS: usize = 10;
 
 /// The manifest: what the folder is, and the SHA-256 of every other file in it.
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
@@ -33,14 +35,33 @@ impl Manifest {
 
     /// Reads a folder's manifest and every file it lists, verified.
     pub fn read(folder: &Path) -> Result<BTreeMap<String, Vec<u8>>> {
-        let manifest = Self::open(folder)?;
-        let names = manifest.files.keys();
-        names.map(|name| Ok((name.clone(), manifest.verified(folder, name)?))).collect()
+        Self::unchanged(folder, |manifest| {
+            let names = manifest.files.keys();
+            names.map(|name| Ok((name.clone(), manifest.verified(folder, name)?))).collect()
+        })
     }
 
-    /// Reads one of a folder's files, verified; the others are not looked at.
+    /// Reads one of a folder's files, verified, and no other.
     pub fn read_one(folder: &Path, name: &str) -> Result<Vec<u8>> {
-        Self::open(folder)?.verified(folder, name)
+        Self::unchanged(folder, |manifest| manifest.verified(folder, name))
+    }
+
+    /// Reads by a manifest. A folder that is replaced meanwhile has the files of another manifest:
+    /// then it is read again.
+    fn unchanged<T>(folder: &Path, read: impl Fn(&Self) -> Result<T>) -> Result<T> {
+        let mut manifest = Self::open(folder)?;
+        for _ in 0..READS {
+            let found = read(&manifest);
+            if found.is_ok() {
+                return found;
+            }
+            let now = Self::open(folder)?;
+            if now == manifest {
+                return found;
+            }
+            manifest = now;
+        }
+        read(&manifest)
     }
 
     /// Refuses a folder that is no model of ours, or of another version.

@@ -17,6 +17,7 @@ mod output;
 mod plausible;
 mod risk;
 mod shipped;
+mod sums;
 pub(crate) mod tensors;
 
 pub use any::{AnyModel, ModelInputs, load_any};
@@ -28,3 +29,4 @@ pub use fitted::Model;
 pub use inspection::{Inspection, MemberInspection};
 pub use risk::Outcome;
 pub use shipped::{ShippedModel, fit, fit_output, load};
+pub use sums::{LossSum, OutputPlan};

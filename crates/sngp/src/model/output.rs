@@ -112,7 +112,7 @@ impl<B: Backbone> Estimator<B> {
 }
 
 /// The head with the solver's weights `[features, outputs]`.
-fn with_weights(head: Head, weights: &[f64], outputs: usize) -> Result<Head> {
+pub(super) fn with_weights(head: Head, weights: &[f64], outputs: usize) -> Result<Head> {
     let values = |gain: f64, weights: &[f64]| -> Vec<f32> {
         weights.iter().map(|&weight| (weight / gain) as f32).collect()
     };

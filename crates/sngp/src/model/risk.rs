@@ -4,15 +4,17 @@ use rand::seq::SliceRandom;
 use statrs::function::beta::beta_reg;
 
 use super::decision::{Decision, percent};
+use crate::hash::sha256;
 use crate::score::Score;
 use crate::seed::{Purpose, stream};
 use crate::{Error, Result};
 
-/// One example in so many only helps to choose what is tested.
-const PILOT: usize = 10;
+/// One example in so many only helps to choose where the test starts, but at least so many do.
+const PILOT: usize = 20;
+const LEAST_PILOT: usize = 10;
 /// A start that fails ends the search, so it is taken at a smaller coverage than the one that
 /// should pass most easily: this share of it.
-const CAUTION: f64 = 0.6;
+const CAUTION: f64 = 0.8;
 /// Larger errors that are tried where one is not reachable, each so much larger.
 const STEP: f64 = 1.05;
 /// Fewer held-out examples than this show nothing.
@@ -31,11 +33,14 @@ impl Decision {
     /// The rule with the largest coverage whose error among accepted examples is at most
     /// `max_error`, with the given confidence, by held-out examples that are like those to come.
     ///
-    /// A tenth of the examples proposes thresholds and an order to test them in; on the others
-    /// each threshold is tested exactly (the number of errors among `n` accepted ones is
-    /// binomial), from a safe one on to larger coverage, until one fails. Thresholds and order do
-    /// not depend on the examples they are tested on, so the confidence holds for the rule as a
-    /// whole (fixed-sequence testing) and for any number of examples.
+    /// A twentieth of the examples says where to start. On the rest, every threshold from there on
+    /// is tested exactly (the number of errors among `n` accepted ones is binomial), in the order of
+    /// its coverage, until one fails; the last one that passed is taken. All thresholds there are
+    /// count as tested: between two examples nothing changes. So the first one with too large an
+    /// error is the same whatever the examples are, and it passes with a probability of at most
+    /// `1 - confidence`: the confidence holds for the rule as a whole (fixed-sequence testing), for
+    /// any number of examples and whatever the score is worth. The order of the examples does not
+    /// matter.
     ///
     /// ```
     /// use sngp::model::{Decision, Outcome};
@@ -82,17 +87,13 @@ impl Decision {
         score: &Score,
         held_out: &[Outcome],
     ) -> Option<Self> {
-        let mut order: Vec<Outcome> = held_out.to_vec();
-        order.shuffle(&mut stream(0, Purpose::Shuffle, held_out.len() as u64));
-        let (pilot, test) = order.split_at(held_out.len() / PILOT);
+        let order = shuffled(held_out);
+        let size = (order.len() / PILOT).max(LEAST_PILOT).min(order.len() / 2);
+        let (pilot, test) = order.split_at(size);
         let (pilot, test) = (Curve::new(pilot), Curve::new(test));
         let level = 1.0 - confidence;
-        let proposals = pilot.proposals(max_error, level, test.total());
-        let passed = proposals.iter().take_while(|&&threshold| {
-            let (accepted, errors) = test.at(threshold);
-            chance_of_so_few(errors, accepted, max_error) <= level
-        });
-        let &threshold = passed.last()?;
+        let start = pilot.start(max_error, level, test.total())?;
+        let threshold = test.last_passing(start, max_error, level)?;
         let (accepted, _) = test.at(threshold);
         let basis = format!(
             "at most {} % of the accepted examples are wrong, with {} % confidence, by {} held-out \
@@ -104,6 +105,25 @@ impl Decision {
         );
         Some(Self { score: score.clone(), threshold, basis, distance: None })
     }
+}
+
+/// The examples in an order that depends on nothing but themselves: chance, but the same chance for
+/// the same examples however they are listed.
+fn shuffled(held_out: &[Outcome]) -> Vec<Outcome> {
+    let mut order = held_out.to_vec();
+    order.sort_by(|a, b| {
+        a.uncertainty.total_cmp(&b.uncertainty).then_with(|| a.correct.cmp(&b.correct))
+    });
+    let bytes: Vec<u8> = order
+        .iter()
+        .flat_map(|outcome| [outcome.uncertainty.to_bits(), u64::from(outcome.correct)])
+        .flat_map(u64::to_le_bytes)
+        .collect();
+    let seed = sha256(&bytes).bytes().take(16).fold(0, |seed: u64, digit| {
+        (seed << 4) | u64::from((digit as char).to_digit(16).unwrap_or_default())
+    });
+    order.shuffle(&mut stream(seed, Purpose::Shuffle, held_out.len() as u64));
+    order
 }
 
 /// Says what is reachable instead: the least error, of ever larger ones, that these examples do
@@ -163,12 +183,22 @@ impl Curve {
         (accepted, accepted.checked_sub(1).map_or(0, |last| self.errors[last]))
     }
 
-    /// Thresholds in the order of their test on `rows` other examples: one that should pass first,
-    /// then ever larger ones.
-    fn proposals(&self, max_error: f64, level: f64, rows: usize) -> Vec<f64> {
+    /// The largest threshold up to which all of them, from `start` on, pass their test.
+    fn last_passing(&self, start: f64, max_error: f64, level: f64) -> Option<f64> {
+        let passes = |&threshold: &f64| {
+            let (accepted, errors) = self.at(threshold);
+            chance_of_so_few(errors, accepted, max_error) <= level
+        };
+        let (first, _) = self.at(start);
+        // What is infinitely uncertain is rejected by another rule already.
+        let later = self.uncertainties[first..].iter().copied().filter(|u| u.is_finite());
+        std::iter::once(start).chain(later).take_while(passes).last()
+    }
+
+    /// A threshold that should pass on `rows` other examples.
+    fn start(&self, max_error: f64, level: f64, rows: usize) -> Option<f64> {
         let mut thresholds = self.uncertainties.clone();
         thresholds.dedup();
-        // What is infinitely uncertain is rejected by another rule already.
         thresholds.retain(|threshold| threshold.is_finite());
         let share = rows as f64 / self.total() as f64;
         let expected_chance = |&threshold: &f64| {
@@ -178,8 +208,7 @@ impl Curve {
             chance_of_so_few(expected, (accepted as f64 * share).round() as usize, max_error)
         };
         let chances: Vec<f64> = thresholds.iter().map(expected_chance).collect();
-        let easiest = (0..chances.len()).min_by(|&a, &b| chances[a].total_cmp(&chances[b]));
-        let easiest = easiest.unwrap_or(0);
+        let easiest = (0..chances.len()).min_by(|&a, &b| chances[a].total_cmp(&chances[b]))?;
         // The smaller coverage has to be large enough to pass even with a few errors.
         let passable = |index: usize| {
             let (accepted, _) = self.at(thresholds[index]);
@@ -188,7 +217,7 @@ impl Curve {
         };
         let cautious = (CAUTION * easiest as f64) as usize;
         let start = (cautious..easiest).find(|&index| passable(index));
-        thresholds.split_off(start.unwrap_or(easiest))
+        Some(thresholds[start.unwrap_or(easiest)])
     }
 }
 
@@ -255,6 +284,50 @@ mod tests {
         assert!(rule(&wrong, 0.5).contains("not reachable"));
         let odd = [Outcome { uncertainty: f64::NAN, correct: true }; 50];
         assert!(rule(&odd, 0.5).contains("not a number"));
+    }
+
+    #[test]
+    fn the_order_of_the_examples_does_not_matter() {
+        let mut held_out = draw(3, 1000);
+        let rule = |rows: &[Outcome]| {
+            Decision::with_error_at_most(0.05, 0.9, Score::from(Variance {}), rows).unwrap()
+        };
+        let first = rule(&held_out);
+        held_out.reverse();
+        assert_eq!(rule(&held_out), first);
+        held_out.sort_by_key(|outcome| outcome.correct);
+        assert_eq!(rule(&held_out), first);
+    }
+
+    /// Right at both ends and wrong in the middle: a score whose risk is above the limit, below it
+    /// and above it again. The promise holds for that one too.
+    #[test]
+    fn a_score_that_is_not_monotone_breaks_no_promise() {
+        let chance_of_error = |u: f64| match u {
+            u if u < 0.1 => 0.2,
+            u if u < 0.7 => 0.01,
+            _ => 0.3,
+        };
+        // The mass of errors up to a threshold, by it.
+        let risk = |t: f64| {
+            let parts = [(0.0, 0.1, 0.2), (0.1, 0.7, 0.01), (0.7, 1.0, 0.3)];
+            let mass = parts.iter().map(|(low, high, p)| p * (t.clamp(*low, *high) - low));
+            mass.sum::<f64>() / t
+        };
+        let mut violated = 0;
+        for seed in 0..400 {
+            let mut rng = stream(seed, Purpose::MonteCarlo, 1);
+            let mut outcome = || {
+                let uncertainty: f64 = rng.random();
+                let correct = rng.random::<f64>() > chance_of_error(uncertainty);
+                Outcome { uncertainty, correct }
+            };
+            let held_out: Vec<Outcome> = (0..1000).map(|_| outcome()).collect();
+            let score = Score::from(Variance {});
+            let rule = Decision::with_error_at_most(0.05, 0.9, score, &held_out);
+            violated += usize::from(rule.is_ok_and(|rule| risk(rule.threshold) > 0.05));
+        }
+        assert!(violated <= 58, "{violated} of 400 where 40 are promised");
     }
 
     #[test]

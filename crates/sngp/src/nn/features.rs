@@ -37,6 +37,15 @@ pub struct RandomFeaturesConfig {
     pub layer_norm: bool,
     /// Dimension of a frozen Gaussian projection of the (normalized) input, if any.
     pub projection: Option<usize>,
+    /// Factor on the (normalized, projected) input itself as further features; 0 for none. With it
+    /// the kernel is `exp(-||h - h'||^2 / (2 l)) + linear^2 h . h'`: what a line explains is left
+    /// to the line.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub linear: f64,
+}
+
+fn is_zero(value: &f64) -> bool {
+    *value == 0.0
 }
 
 impl Default for RandomFeaturesConfig {
@@ -47,6 +56,7 @@ impl Default for RandomFeaturesConfig {
             length_scale: 1.0,
             layer_norm: false,
             projection: None,
+            linear: 0.0,
         }
     }
 }
@@ -74,11 +84,21 @@ pub struct RandomFeatures {
     weight: Param<Tensor<2>>,
     bias: Param<Tensor<1>>,
     length_scale: f64,
+    linear: f64,
     #[module(skip)]
     prepared: Prepared,
 }
 
 impl RandomFeaturesConfig {
+    /// The size of a feature vector of inputs of a dimension: the random features, and the inputs
+    /// themselves where they are features too.
+    pub fn dimension(&self, inputs: usize) -> usize {
+        match self.linear {
+            0.0 => self.count,
+            _ => self.count.saturating_add(self.projection.unwrap_or(inputs)),
+        }
+    }
+
     /// Draws the frozen weights for inputs of dimension `inputs`.
     pub fn init(&self, inputs: usize, seed: u64, device: &Device) -> Result<RandomFeatures> {
         self.check()?;
@@ -104,6 +124,7 @@ impl RandomFeaturesConfig {
         Ok(RandomFeatures {
             norm: self.layer_norm.then(|| LayerNormConfig::new(inputs).init(device)),
             projection: projection.map(|p| frozen(matrix(p.view(), device))),
+            linear: self.linear,
             ..features
         })
     }
@@ -112,6 +133,10 @@ impl RandomFeaturesConfig {
         check_length_scale(self.length_scale)?;
         if self.count == 0 {
             return Err(Error::config("the number of random features", 0, "it must be at least 1"));
+        }
+        if !(self.linear.is_finite() && self.linear >= 0.0) {
+            let rule = "it must be finite and not negative";
+            return Err(Error::config("the linear term", self.linear, rule));
         }
         if self.projection == Some(0) {
             return Err(Error::config("the projection's dimension", 0, "it must be at least 1"));
@@ -138,6 +163,7 @@ impl RandomFeatures {
             weight: frozen(matrix(weight, device)),
             bias: frozen(Tensor::from_data(TensorData::from(bias), device)),
             length_scale,
+            linear: 0.0,
             prepared: Prepared::default(),
         })
     }
@@ -162,7 +188,7 @@ impl RandomFeatures {
     ///
     /// # Shapes
     /// - input: `[rows, inputs]`
-    /// - output: `[rows, D]`
+    /// - output: `[rows, D]`, or `[rows, D + inputs]` with a linear term
     pub fn forward(&self, input: Tensor<2>) -> Tensor<2> {
         let input = match &self.norm {
             Some(norm) => norm.forward(input),
@@ -172,18 +198,24 @@ impl RandomFeatures {
             Some(projection) => input.matmul(projection.val()),
             None => input,
         };
+        let linear = (self.linear > 0.0).then(|| input.clone() * self.linear);
         let input = match self.length_scale {
             1.0 => input,
             length_scale => input / length_scale.sqrt(),
         };
-        let scale = (2.0 / self.count() as f64).sqrt();
+        let scale = (2.0 / self.bias.dims()[0] as f64).sqrt();
         let (weight, bias) = (self.weight.val(), self.bias.val());
-        sngp_kernels::random_features(input, weight, bias, scale, &self.prepared)
+        let random = sngp_kernels::random_features(input, weight, bias, scale, &self.prepared);
+        match linear {
+            Some(linear) => Tensor::cat(vec![random, linear], 1),
+            None => random,
+        }
     }
 
-    /// The number of features `D`.
+    /// The size of a feature vector: the random features, and the inputs where they are features.
     pub fn count(&self) -> usize {
-        self.bias.dims()[0]
+        let linear = if self.linear > 0.0 { self.weight.dims()[0] } else { 0 };
+        self.bias.dims()[0] + linear
     }
 
     /// The dimension of its inputs, before any projection.
@@ -194,6 +226,11 @@ impl RandomFeatures {
     /// The device the frozen weights are on.
     pub(crate) fn forward_device(&self) -> Device {
         self.weight.val().device()
+    }
+
+    /// The factor on the inputs as features; 0 where they are none.
+    pub fn linear(&self) -> f64 {
+        self.linear
     }
 
     /// The kernel's length scale.

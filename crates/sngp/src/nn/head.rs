@@ -74,7 +74,7 @@ impl Head {
             (Self::Dense(linear), HeadConfig::Dense) => (true, linear.weight.dims()[0]),
             (Self::GaussianProcess(gp), HeadConfig::GaussianProcess(config)) => {
                 let features = gp.features();
-                (features.count() == config.features.count, features.inputs())
+                (features.count() == config.features.dimension(inputs), features.inputs())
             }
             (Self::RbfCentroids(rbf), HeadConfig::RbfCentroids(_)) => (true, rbf.inputs()),
             _ => (false, inputs),

@@ -5,7 +5,7 @@ use faer::linalg::triangular_inverse::invert_lower_triangular;
 use faer::{ColRef, Mat, MatRef, Par, Scale};
 use ndarray::{Array1, Array2, ArrayView2};
 
-use crate::linalg::{cholesky, row_major};
+use crate::linalg::{cholesky_jittered, row_major};
 use crate::{Error, Result};
 
 /// `S_k = F_k^T F_k` with `F_k = sqrt(s) R_k^-1` and `s I + P_k = R_k R_k^T`.
@@ -18,15 +18,19 @@ pub struct Covariance {
 }
 
 impl Covariance {
-    /// The factor of one precision matrix (its lower triangle) under a ridge.
+    /// The factor of one precision matrix (its lower triangle) under a ridge. Features that depend
+    /// on each other (columns that are constant or copies) leave a matrix that is positive only up
+    /// to rounding: as little as helps is added to its diagonal then.
     pub(super) fn factor(sum: MatRef<'_, f64>, ridge: f64) -> Result<Mat<f64>> {
         let n = sum.nrows();
+        let largest = (0..n).map(|i| sum[(i, i)]).fold(0.0, f64::max);
         let mut regularized = sum.to_owned();
         for i in 0..n {
             regularized[(i, i)] += ridge;
         }
         let hint = "accumulate it in f64 from finite features, or raise the ridge";
-        let root = cholesky(regularized, "the posterior precision", hint, Par::rayon(0))?;
+        let what = "the posterior precision";
+        let root = cholesky_jittered(regularized.as_ref(), largest, what, hint)?;
         let mut factor = Mat::<f64>::zeros(n, n);
         invert_lower_triangular(factor.as_mut(), root.as_ref(), Par::rayon(0));
         factor *= Scale(ridge.sqrt());

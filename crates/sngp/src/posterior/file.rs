@@ -24,20 +24,45 @@ const INFO: &str = "info";
 /// # Ok::<(), sngp::Error>(())
 /// ```
 pub fn save_precisions(path: impl AsRef<Path>, precisions: &[Precision]) -> Result<()> {
+    write_whole(path.as_ref(), &precisions_to_bytes(precisions)?)
+}
+
+/// Loads precisions that were saved as a file.
+pub fn load_precisions(path: impl AsRef<Path>) -> Result<Vec<Precision>> {
+    let path = path.as_ref();
+    read(path, &std::fs::read(path).map_err(Error::io(path))?)
+}
+
+/// The bytes of such a file, to be sent somewhere else.
+///
+/// ```
+/// use sngp::posterior::{
+///     Curvature, FeatureMapHash, Precision, precisions_from_bytes, precisions_to_bytes,
+/// };
+///
+/// let empty = Precision::new(2, 1, Curvature::Gaussian, FeatureMapHash([7; 32]));
+/// let bytes = precisions_to_bytes(&[empty.clone()])?;
+/// assert_eq!(precisions_from_bytes(&bytes)?[0].hash(), empty.hash());
+/// assert!(precisions_from_bytes(b"anything else").is_err());
+/// # Ok::<(), sngp::Error>(())
+/// ```
+pub fn precisions_to_bytes(precisions: &[Precision]) -> Result<Vec<u8>> {
     let mut tensors = Tensors::default();
     let infos: Vec<PrecisionInfo> = precisions.iter().map(PrecisionInfo::of).collect();
     tensors.put_bytes(INFO, to_json(&infos)?);
     for (index, precision) in precisions.iter().enumerate() {
         tensors.put_precision(&name(index), precision);
     }
-    write_whole(path.as_ref(), &tensors.to_bytes()?)
+    tensors.to_bytes()
 }
 
-/// Loads precisions that were saved as a file.
-pub fn load_precisions(path: impl AsRef<Path>) -> Result<Vec<Precision>> {
-    let path = path.as_ref();
-    let bytes = std::fs::read(path).map_err(Error::io(path))?;
-    let mut tensors = Tensors::from_bytes(path, &bytes)?;
+/// Precisions from the bytes of such a file.
+pub fn precisions_from_bytes(bytes: &[u8]) -> Result<Vec<Precision>> {
+    read(Path::new("the precision"), bytes)
+}
+
+fn read(path: &Path, bytes: &[u8]) -> Result<Vec<Precision>> {
+    let mut tensors = Tensors::from_bytes(path, bytes)?;
     let damaged = |error: &dyn std::fmt::Display| Error::corrupt(path, error.to_string());
     let info = tensors.take_bytes(INFO).map_err(|error| damaged(&error))?;
     let infos: Vec<PrecisionInfo> =

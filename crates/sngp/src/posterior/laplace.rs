@@ -85,6 +85,9 @@ impl Posterior {
             logits,
             variance: Some(variance),
             mean_field_factor: integration.mean_field_factor(),
+            hidden: None,
+            detectors: None,
+            combination: None,
         })
     }
 }

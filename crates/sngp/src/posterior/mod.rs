@@ -16,7 +16,7 @@ mod precision;
 pub use accumulation::{Accumulation, PosteriorConfig};
 pub use covariance::Covariance;
 pub use curvature::Curvature;
-pub use file::{load_precisions, save_precisions};
+pub use file::{load_precisions, precisions_from_bytes, precisions_to_bytes, save_precisions};
 pub use health::Health;
 pub use laplace::Laplace;
 pub use precision::{FeatureMapHash, FeatureValue, Precision};

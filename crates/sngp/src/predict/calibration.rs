@@ -97,6 +97,9 @@ mod tests {
             logits,
             variance: Some(variance.clone()),
             mean_field_factor: 0.0,
+            hidden: None,
+            detectors: None,
+            combination: None,
         };
         let search = |logits| {
             let factors = [0.0, 1.0, 8.0, 64.0];

@@ -1,8 +1,11 @@
 //! What a model says about a set of inputs.
 
+use std::sync::Arc;
+
 use ndarray::{Array2, ArrayView2, Axis, concatenate};
 
 use super::integration::adjusted_logits;
+use crate::detect::{Combination, Detectors};
 use crate::{Error, Result};
 
 /// The predictive distribution of the outcome.
@@ -32,6 +35,12 @@ pub struct Prediction {
     pub variance: Option<Array2<f64>>,
     /// The mean-field factor for adjusted logits.
     pub mean_field_factor: f64,
+    /// Hidden vectors `[rows, width]` of the first network, for detectors.
+    pub hidden: Option<Array2<f32>>,
+    /// What was fitted to the hidden vectors of the training examples.
+    pub detectors: Option<Arc<Detectors>>,
+    /// What its scores are like on held-out examples.
+    pub combination: Option<Arc<Combination>>,
 }
 
 impl Prediction {
@@ -46,6 +55,19 @@ impl Prediction {
             Predictive::Classes(probabilities) => Ok(probabilities.view()),
             Predictive::Normal { .. } | Predictive::Rate(_) => {
                 Err(Error::Unsupported("this model predicts numbers, not classes".to_string()))
+            }
+        }
+    }
+
+    /// The fitted detectors, and the hidden vectors as they see them.
+    pub fn detection(&self) -> Result<(&Detectors, Array2<f32>)> {
+        match (&self.detectors, &self.hidden) {
+            (Some(detectors), Some(hidden)) => {
+                Ok((detectors, detectors.geometry().view(hidden.view())))
+            }
+            _ => {
+                let message = "this model has no detectors fitted to its hidden vectors";
+                Err(Error::Unsupported(message.to_string()))
             }
         }
     }
@@ -175,7 +197,13 @@ impl Prediction {
             }
             None => None,
         };
+        let hidden = parts.iter().map(|part| part.hidden.as_ref().map(|h| h.view()));
+        let hidden = hidden.collect::<Option<Vec<_>>>().map(|views| concatenate(Axis(0), &views));
+        let hidden = hidden.transpose().map_err(|e| Error::Data(e.to_string()))?;
         Ok(Self {
+            hidden,
+            detectors: first.detectors.clone(),
+            combination: first.combination.clone(),
             predictive,
             logits: rows(parts.iter().map(|part| part.logits.view()).collect())?,
             variance,
@@ -205,6 +233,7 @@ impl Prediction {
         };
         self.logits = rows(&self.logits);
         self.variance = self.variance.as_ref().map(rows);
+        self.hidden = self.hidden.map(|hidden| hidden.select(Axis(0), &source));
         self
     }
 }

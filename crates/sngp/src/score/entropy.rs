@@ -39,6 +39,9 @@ mod tests {
             logits: array![[0.0, 0.0], [0.0, 0.0]],
             variance: None,
             mean_field_factor: 0.0,
+            hidden: None,
+            detectors: None,
+            combination: None,
         };
         let entropy = Entropy {}.evaluate(&prediction).unwrap();
         assert_eq!(entropy[0], 0.0);

@@ -1,9 +1,10 @@
 //! Text to token ids.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::Arc;
 
-use tokenizers::{Tokenizer, TruncationParams};
+use tokenizers::{Encoding, Tokenizer, TruncationParams};
 
 use crate::{Error, Result};
 
@@ -16,6 +17,7 @@ pub struct TextTokenizer {
     tokenizer: Arc<Tokenizer>,
     json: Arc<[u8]>,
     max_tokens: usize,
+    vocabulary: usize,
 }
 
 impl TextTokenizer {
@@ -25,9 +27,9 @@ impl TextTokenizer {
             Error::corrupt(path, format!("not a tokenizer of this kind: {error}"))
         };
         // The parser of tokenizers takes some damaged files for granted and panics.
-        let parsed = std::panic::catch_unwind(|| Tokenizer::from_bytes(json));
-        let panicked = |_| Error::corrupt(path, "not a tokenizer of this kind");
-        let mut tokenizer = parsed.map_err(panicked)?.map_err(refused)?;
+        let parsed = catch_unwind(|| Tokenizer::from_bytes(json));
+        let panicked = |()| Error::corrupt(path, "not a tokenizer of this kind");
+        let mut tokenizer = parsed.map_err(|_| panicked(()))?.map_err(refused)?;
         let special = tokenizer
             .get_post_processor()
             .map_or(0, |processor| tokenizers::PostProcessor::added_tokens(processor, false));
@@ -38,16 +40,25 @@ impl TextTokenizer {
         tokenizer.with_padding(None);
         let truncation = TruncationParams { max_length: max_tokens, ..Default::default() };
         tokenizer.with_truncation(Some(truncation)).map_err(refused)?;
-        Ok(Self { tokenizer: Arc::new(tokenizer), json: json.into(), max_tokens })
+        let ids = tokenizer.get_vocab(true).into_values();
+        let largest = ids.max().map_or(0, |largest| largest as usize + 1);
+        let mut read = Self {
+            tokenizer: Arc::new(tokenizer),
+            json: json.into(),
+            max_tokens,
+            vocabulary: largest,
+        };
+        // What is put at the ends of a text may be tokens that the vocabulary does not have.
+        if let Some(ends) = read.encodings(&[""], true).map_err(|_| panicked(()))?.first() {
+            let ids = ends.get_ids().iter().map(|id| *id as usize + 1);
+            read.vocabulary = ids.fold(largest, usize::max);
+        }
+        Ok(read)
     }
 
     /// Token ids of every text.
     pub fn encode<T: AsRef<str>>(&self, texts: &[T]) -> Result<Vec<Vec<u32>>> {
-        let given: Vec<&str> = texts.iter().map(AsRef::as_ref).collect();
-        let encodings = self
-            .tokenizer
-            .encode_batch_fast(given, true)
-            .map_err(|error| Error::Data(format!("a text cannot be tokenized: {error}")))?;
+        let encodings = self.encodings(texts, true)?;
         let ids: Vec<Vec<u32>> = encodings.iter().map(|e| e.get_ids().to_vec()).collect();
         match ids.iter().position(Vec::is_empty) {
             None => Ok(ids),
@@ -64,18 +75,23 @@ impl TextTokenizer {
         let Some(unknown) = names.iter().find_map(|name| self.tokenizer.token_to_id(name)) else {
             return Ok(vec![false; texts.len()]);
         };
-        let given: Vec<&str> = texts.iter().map(AsRef::as_ref).collect();
-        let encodings = self
-            .tokenizer
-            .encode_batch_fast(given, false)
-            .map_err(|error| Error::Data(format!("a text cannot be tokenized: {error}")))?;
+        let encodings = self.encodings(texts, false)?;
         Ok(encodings.iter().map(|e| e.get_ids().iter().all(|id| *id == unknown)).collect())
+    }
+
+    /// The tokens of texts. A panic inside of a tokenizer that contradicts itself is an error.
+    fn encodings<T: AsRef<str>>(&self, texts: &[T], special: bool) -> Result<Vec<Encoding>> {
+        let given: Vec<&str> = texts.iter().map(AsRef::as_ref).collect();
+        let tokenizer = AssertUnwindSafe(&self.tokenizer);
+        let encoded = catch_unwind(|| tokenizer.encode_batch_fast(given, special));
+        let refused = |reason: &str| Error::Data(format!("a text cannot be tokenized: {reason}"));
+        let encoded = encoded.map_err(|_| refused("the tokenizer contradicts itself"))?;
+        encoded.map_err(|error| refused(&error.to_string()))
     }
 
     /// How many rows a table of all its ids needs, added tokens included.
     pub fn vocabulary(&self) -> usize {
-        let ids = self.tokenizer.get_vocab(true).into_values();
-        ids.max().map_or(0, |largest| largest as usize + 1)
+        self.vocabulary
     }
 
     /// Where sentences are cut.

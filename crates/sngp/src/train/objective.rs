@@ -93,7 +93,7 @@ fn one_against_rest(log_kernel: Tensor<2>, targets: &TargetBatch) -> Tensor<1> {
     };
     let member = labels.one_hot::<2>(classes).float();
     // ln K itself needs no clamp: far from its centroid a member is pulled by a plain quadratic.
-    // ln(1 - K) is kept finite where a stranger sits on a centroid.
+    // ln(1 - K) is kept finite where another class's example sits on a centroid.
     let outside = (-log_kernel.clone().exp() + 1.0).clamp_min(1e-6).log();
     (member.clone() * log_kernel + (-member + 1.0) * outside).mean().neg()
 }

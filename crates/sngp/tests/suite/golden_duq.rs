@@ -32,6 +32,9 @@ fn kernel_and_score() {
         logits,
         variance: None,
         mean_field_factor: 0.0,
+        hidden: None,
+        detectors: None,
+        combination: None,
     };
     let score = KernelDistance {}.evaluate(&prediction).unwrap();
     let error = largest_difference(&score, &numbers(&golden["score"]));

@@ -66,6 +66,9 @@ fn assert_posterior(
         logits,
         variance: Some(variance),
         mean_field_factor: mean_field.mean_field_factor(),
+        hidden: None,
+        detectors: None,
+        combination: None,
     };
     let score = DempsterShafer {}.evaluate(&prediction).unwrap();
     let known = numbers(&expected["dempster_shafer"]);

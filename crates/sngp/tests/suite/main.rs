@@ -4,6 +4,7 @@ mod bad_data;
 mod both_paths;
 mod common;
 mod convex;
+mod detectors;
 mod dropout_sampling;
 mod golden_duq;
 mod golden_exact_gp;

@@ -119,17 +119,21 @@ proptest! {
             logits,
             variance: Some(variance),
             mean_field_factor: integration.mean_field_factor(),
+            hidden: None,
+            detectors: None,
+            combination: None,
         };
-        for score in Score::all() {
-            // DUQ's own score refuses logits that are no logarithms of kernels.
-            if matches!(score, Score::KernelDistance(_)) {
-                prop_assert!(score.evaluate(&prediction).is_err());
-                continue;
-            }
+        // DUQ's own score refuses logits that are no logarithms of kernels.
+        let kernels: Score = "kernel_distance".parse().unwrap();
+        prop_assert!(kernels.evaluate(&prediction).is_err());
+        for score in crate::common::plain_scores() {
             let values = score.evaluate(&prediction).unwrap();
             prop_assert_eq!(values.len(), 6);
             prop_assert!(values.iter().all(|v| v.is_finite()), "{}: {:?}", score, values);
-            let bounded = !matches!(score, Score::Variance(_) | Score::Energy(_) | Score::Entropy(_));
+            let bounded = !matches!(
+                score,
+                Score::Variance(_) | Score::Energy(_) | Score::Entropy(_) | Score::Gen(_)
+            );
             prop_assert!(
                 !bounded || values.iter().all(|v| (-1e-12..=1.0 + 1e-12).contains(v)),
                 "{}: {:?}", score, values
@@ -150,9 +154,12 @@ proptest! {
             logits,
             variance: Some(variance.clone()),
             mean_field_factor: integration.mean_field_factor(),
+            hidden: None,
+            detectors: None,
+            combination: None,
         };
         let (here, mirrored) = (predict(logits.clone()), predict(-&logits));
-        for score in Score::all().iter().filter(|s| !matches!(s, Score::KernelDistance(_))) {
+        for score in crate::common::plain_scores() {
             let pairs = [&here, &mirrored].map(|prediction| score.evaluate(prediction).unwrap());
             for (a, b) in pairs[0].iter().zip(&pairs[1]) {
                 prop_assert!((a - b).abs() <= 1e-9 * (1.0 + a.abs()), "{}: {} {}", score, a, b);

@@ -62,6 +62,7 @@ fn full(text: &str) -> Evidence {
             f1: 0.44,
             mean_probability: 0.8,
             abstained: 0.1,
+            threshold: Some(0.2),
         }],
         confusions: vec![Confusion { truth: owned(), predicted: owned(), count: 3, accepted: 1 }],
         reliability: vec![Bin {

@@ -276,3 +276,21 @@ pub fn refused<T>(what: &str, result: sngp::Result<T>) -> Error {
         Err(error) => error,
     }
 }
+
+/// The scores that need nothing but a prediction of logits and their variance.
+pub fn plain_scores() -> Vec<sngp::score::Score> {
+    use sngp::score::Score;
+    let fitted = |score: &Score| {
+        matches!(
+            score,
+            Score::Combined(_)
+                | Score::Density(_)
+                | Score::KernelDistance(_)
+                | Score::Knn(_)
+                | Score::Mahalanobis(_)
+                | Score::RelativeMahalanobis(_)
+                | Score::Vim(_)
+        )
+    };
+    Score::all().into_iter().filter(|score| !fitted(score)).collect()
+}

@@ -1,0 +1,50 @@
+//! What is fuzzed: one function a target, which takes any bytes and must come to an end without a
+//! panic, an abort, or a gigabyte of memory. An error is a fine end.
+//!
+//! The programs in `targets/` give these functions to libFuzzer. The tests of the main workspace
+//! give them the files of `seeds/` and `findings/`.
+
+#[cfg(feature = "models")]
+pub mod folder;
+#[cfg(feature = "models")]
+pub mod image_sets;
+#[cfg(feature = "models")]
+pub mod models;
+pub mod readers;
+
+/// A function that takes any bytes.
+pub type Body = fn(&[u8]);
+
+/// Every target by name, which is also that of its folder in `seeds` and `findings`.
+pub fn targets() -> Vec<(&'static str, Body)> {
+    #[allow(unused_mut, reason = "some targets are features")]
+    let mut targets: Vec<(&'static str, Body)> = vec![
+        ("delimited", readers::delimited),
+        ("json_lines", readers::json_lines),
+        ("npy", readers::npy),
+        ("npz", readers::npz),
+        ("safetensors", readers::safetensors),
+        ("picture", readers::picture),
+    ];
+    #[cfg(feature = "parquet")]
+    targets.push(("parquet", readers::parquet));
+    #[cfg(feature = "models")]
+    targets.extend([
+        ("idx", image_sets::idx as Body),
+        ("mat", image_sets::mat),
+        ("cifar", image_sets::cifar),
+        ("tokenizer", models::tokenizer),
+        ("shard", models::shard),
+        ("experiment", models::experiment),
+        ("model_folder", models::model_folder),
+    ]);
+    targets
+}
+
+/// A file with this content that is gone afterwards.
+pub(crate) fn with_file(name: &str, content: &[u8], read: impl FnOnce(&std::path::Path)) {
+    let folder = tempfile::tempdir().expect("a folder to write to");
+    let path = folder.path().join(name);
+    std::fs::write(&path, content).expect("a file to write to");
+    read(&path);
+}
