@@ -44,7 +44,12 @@ fn near(one: &Answer, other: &Answer, what: &str) {
         (a, b) => assert_eq!(a, b, "{what}"),
     }
     match (one.uncertainty, other.uncertainty) {
-        (Some(a), Some(b)) => assert!(close(a, b), "{what}: {a} {b}"),
+        // Combined scores count in widths of their tails. Where a model is nearly certain of all
+        // held-out rows those are a hundredth of a probability, and what is rounded of it weighs a
+        // hundred times more.
+        (Some(a), Some(b)) => {
+            assert!((a - b).abs() <= 1e-3 * a.abs().max(1.0), "{what}: {a} {b}");
+        }
         (a, b) => assert_eq!(a, b, "{what}"),
     }
 }

@@ -14,12 +14,13 @@ use sngp_report::evidence::{Evidence, MetricRow, Set, Truth, check, html};
 
 const WIDTH: usize = 4;
 
-/// Rows of two overlapping classes, the one of `row` being `row % 2`.
+/// Rows of two overlapping classes, the one of `row` being `row % 2`, that point in directions of
+/// their own.
 fn vectors(rows: std::ops::Range<usize>) -> Array2<f32> {
     let start = rows.start;
     Array2::from_shape_fn((rows.len(), WIDTH), |(i, j)| {
         let row = start + i;
-        (row % 2) as f32 + 0.9 * ((row * row * (j + 2) + 7 * row) as f32).sin()
+        ((row + j) % 2) as f32 + 0.9 * ((row * row * (j + 2) + 7 * row) as f32).sin()
     })
 }
 
@@ -39,9 +40,9 @@ fn labelled(rows: std::ops::Range<usize>) -> Dataset {
     Dataset::of_vectors(vectors(rows.clone()).view()).unwrap().with_labels(labels(rows)).unwrap()
 }
 
-/// Rows ever further from the training data, the first of them within.
+/// Rows that turn away from the training data ever further, the first of them within.
 fn receding(count: usize) -> Dataset {
-    let far = Array2::from_shape_fn((count, WIDTH), |(i, j)| 0.5 + 0.2 * (i * (j + 1)) as f32);
+    let far = Array2::from_shape_fn((count, WIDTH), |(i, j)| 0.5 - 0.2 * (i * (j + 1)) as f32);
     Dataset::of_vectors(far.view()).unwrap()
 }
 

@@ -12,6 +12,10 @@ use crate::predict::log_sum_exp;
 
 /// Rows whose distances are computed together.
 const BLOCK: usize = 256;
+/// The least variance, as a share of the mean square of the vectors' numbers, and the mean squared
+/// distance that is none: vectors are computed in f32, and copies of one differ by rounding.
+const LEAST_VARIANCE: f64 = 1e-6;
+const LEAST_DISTANCE: f64 = 1e-4;
 
 /// A Gaussian around the mean of every class with the covariance they share, and one of all
 /// vectors.
@@ -76,7 +80,12 @@ impl ClassGaussians {
             let rows = rows.zip(background.axis_iter(Axis(0)));
             rows.map(|((row, products), background)| {
                 let own = row.dot(&row);
-                let to = |(product, length): (&f64, &f64)| own - 2.0 * product + length;
+                let least = LEAST_DISTANCE * row.len() as f64;
+                // Not `f64::max`, which would make a number of what is none.
+                let to = |(product, length): (&f64, &f64)| match own - 2.0 * product + length {
+                    none if none < least => 0.0,
+                    distance => distance,
+                };
                 let distances: Vec<f64> = products.iter().zip(&self.lengths).map(to).collect();
                 score(&distances, background.dot(&background))
             })
@@ -96,7 +105,7 @@ fn nearest(distances: &[f64]) -> f64 {
 fn whitening(covariance: Array2<f64>, scale: f64, shrinkage: f64) -> Result<Array2<f64>> {
     let width = covariance.nrows();
     let mean = covariance.diag().sum() / width.max(1) as f64;
-    let ridge = shrinkage * mean.max(0.0) + f64::MIN_POSITIVE.sqrt();
+    let ridge = (shrinkage * mean).max(LEAST_VARIANCE * scale).max(f64::MIN_POSITIVE.sqrt());
     let matrix =
         Mat::from_fn(width, width, |i, j| covariance[[i, j]] + if i == j { ridge } else { 0.0 });
     let hint = "the vectors may have columns that are not finite or far too large";

@@ -13,6 +13,8 @@ const NEIGHBOUR: usize = 10;
 const KEPT_BYTES: usize = 32 << 20;
 /// Rows whose distances are computed together.
 const BLOCK: usize = 128;
+/// Squared distances below this share of the squared length are rounding.
+const ROUNDING: f64 = 1e-5;
 
 /// Training vectors, all of them or a random sample where they would take too much memory.
 #[derive(Clone, Debug, PartialEq)]
@@ -80,9 +82,10 @@ impl Neighbours {
                 let mut to: Vec<f32> =
                     products.iter().zip(&lengths).map(|(p, length)| length - 2.0 * p).collect();
                 let (_, found, _) = to.select_nth_unstable_by(place, f32::total_cmp);
-                let square = f64::from(vector.dot(&vector)) + f64::from(*found);
+                let length = f64::from(vector.dot(&vector));
+                let square = length + f64::from(*found);
                 // Not `f64::max`, which would make a number of what is none.
-                if square < 0.0 { 0.0 } else { square.sqrt() }
+                if square < ROUNDING * length { 0.0 } else { square.sqrt() }
             })
             .collect::<Vec<f64>>()
         };

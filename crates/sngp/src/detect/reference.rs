@@ -7,8 +7,12 @@ const KEPT: usize = 2048;
 /// The share of the values that the tail is made of, and how many it takes at least.
 const TAIL: f64 = 0.1;
 const TAIL_VALUES: usize = 20;
+/// Shares of a value, and of the largest one, that a score may be off by: networks compute in f32,
+/// in another order for another batch.
+const ROUNDING: (f64, f64) = (1e-4, 1e-5);
 
-/// The values of a score on held-out examples, least first.
+/// The values of a score on held-out examples, least first. Values that differ by no more than
+/// rounding are alike to it: a row would else rank differently alone and in a batch.
 ///
 /// ```
 /// use sngp::detect::Reference;
@@ -62,18 +66,33 @@ impl Reference {
         if value.is_nan() {
             return value;
         }
-        let below = self.sorted.partition_point(|usual| *usual < value);
+        let least = self.at_least(value);
+        let below = self.sorted.partition_point(|usual| *usual < least);
         (1 + self.sorted.len() - below) as f64 / (1 + self.sorted.len()) as f64
     }
 
     /// `-ln p`, with an exponential tail: beyond the held-out values a p-value could not get any
     /// smaller, and what is far could not be told from what is farther.
     pub fn surprise(&self, value: f64) -> f64 {
-        if value > self.start {
-            self.rarity + (value - self.start) / self.excess
+        let least = self.at_least(value);
+        if least > self.start {
+            self.rarity + (least - self.start) / self.excess
         } else {
             -self.p_value(value).ln()
         }
+    }
+
+    /// What a value is at least, whatever was rounded: p-values can only get larger by it.
+    fn at_least(&self, value: f64) -> f64 {
+        if value.is_finite() {
+            value - (ROUNDING.0 * value.abs() + ROUNDING.1 * self.largest())
+        } else {
+            value
+        }
+    }
+
+    fn largest(&self) -> f64 {
+        self.sorted[0].abs().max(self.sorted[self.sorted.len() - 1].abs())
     }
 }
 
@@ -88,6 +107,17 @@ mod tests {
             let fresh = (0..1000).map(|i| f64::from(i) * 0.999 - 0.5);
             let small = fresh.filter(|value| usual.p_value(*value) <= share).count();
             assert!((small as f64 / 1000.0 - share).abs() <= 0.002, "{share} {small}");
+        }
+    }
+
+    #[test]
+    fn rounding_changes_no_rank() {
+        let values = || (0..40).map(|i| f64::from(i % 4) + 1.0);
+        let usual = Reference::new(values().map(|v| v * (1.0 + 1e-6 * v.sin())).collect()).unwrap();
+        for value in values() {
+            let (low, high) = (value * (1.0 - 1e-6), value * (1.0 + 1e-6));
+            assert_eq!(usual.p_value(low), usual.p_value(high));
+            assert!((usual.surprise(low) - usual.surprise(high)).abs() < 1e-5);
         }
     }
 

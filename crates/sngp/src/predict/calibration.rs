@@ -32,6 +32,9 @@ impl Calibration {
     ///     logits: array![[5.0, 0.0], [5.0, 0.0]],
     ///     variance: Some(array![[0.01], [1.0]]),
     ///     mean_field_factor: 0.0,
+    ///     hidden: None,
+    ///     detectors: None,
+    ///     combination: None,
     /// };
     /// let found = Calibration::search(&prediction, &[0, 1], &[1.0], &[0.0, 1.0, 30.0], 0.0)?;
     /// assert_eq!(found.factor, 30.0);
