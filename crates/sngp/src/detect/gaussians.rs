@@ -60,6 +60,26 @@ impl ClassGaussians {
         })
     }
 
+    /// `W` with `W W^T` the inverse of the covariance that the classes share.
+    pub fn whitening(&self) -> &Array2<f64> {
+        &self.within
+    }
+
+    /// The means of the classes times that.
+    pub fn white_means(&self) -> &Array2<f64> {
+        &self.means
+    }
+
+    /// The logarithm of every class's share of the vectors.
+    pub fn log_shares(&self) -> &[f64] {
+        &self.log_shares
+    }
+
+    /// The mean of all vectors, and `W` with `W W^T` the inverse of their covariance around it.
+    pub fn overall(&self) -> (&Array1<f64>, &Array2<f64>) {
+        (&self.mean, &self.overall)
+    }
+
     /// Calls `score` with the squared distances of every vector to the classes and to the mean.
     fn each(
         &self,

@@ -63,6 +63,11 @@ impl Neighbours {
         self.seen
     }
 
+    /// The neighbour whose distance counts: the tenth nearest, or the farthest of fewer.
+    pub fn rank(&self) -> usize {
+        NEIGHBOUR.min(self.vectors.nrows())
+    }
+
     /// The distance of every vector to its tenth nearest neighbour (Sun et al., 2022), to the
     /// farthest where there are fewer.
     pub fn distances(&self, vectors: ArrayView2<'_, f32>) -> Result<Vec<f64>> {
@@ -71,7 +76,7 @@ impl Neighbours {
         }
         let kept = &self.vectors;
         let lengths: Vec<f32> = kept.axis_iter(Axis(0)).map(|row| row.dot(&row)).collect();
-        let place = NEIGHBOUR.min(kept.nrows()) - 1;
+        let place = self.rank() - 1;
         let blocks: Vec<ArrayView2<'_, f32>> = vectors.axis_chunks_iter(Axis(0), BLOCK).collect();
         let block = |vectors: &ArrayView2<'_, f32>| {
             let products = vectors.dot(&kept.t());

@@ -56,6 +56,12 @@ impl Reference {
         &self.sorted
     }
 
+    /// The exponential tail of [`surprise`](Self::surprise): where it begins, `-ln p` there, and the
+    /// mean excess over it.
+    pub fn tail(&self) -> (f64, f64, f64) {
+        (self.start, self.rarity, self.excess)
+    }
+
     /// The share of examples like the held-out ones that are at least so uncertain: a conformal
     /// p-value, never zero. What is no number has none.
     pub fn p_value(&self, value: f64) -> f64 {
