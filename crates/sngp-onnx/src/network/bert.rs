@@ -13,12 +13,12 @@ pub fn hidden(
     ids: &Value,
     real: &Value,
 ) -> Result<Value> {
-    let (zero, one) = (graph.integers(&[0]), graph.integers(&[1]));
+    let one = graph.integers(&[1]);
     let shape = graph.op("Shape", &[ids]);
     let length = graph.gather(&shape, &one, 0);
     let embedded = embedded(graph, config, weights, ids, &length)?;
     let bias = match config.encoder.relative_buckets {
-        Some(count) => Some(relative_bias(graph, config, weights, count, &zero, &length)?),
+        Some(count) => Some(relative_bias(graph, config, weights, count, &length)?),
         None => None,
     };
     // ln 1 = 0 and ln 0 = -infinity: what is added to the scores of a key.
@@ -80,20 +80,20 @@ fn relative_bias(
     config: &BertConfig,
     weights: &mut Weights<'_>,
     count: usize,
-    zero: &Value,
     length: &Value,
 ) -> Result<Value> {
     let (_, table) = weights.take(graph, "backbone.encoder.relative_bias")?;
-    let most = config.max_tokens;
+    let most = config.encoder.longest();
     let pairs = graph.integers(&relative_buckets(most, count));
     let square = graph.integers(&[most as i64, most as i64]);
     let pairs = graph.op("Reshape", &[&pairs, &square]);
-    let (ends, starts) = (graph.concat(&[length, length], 0), graph.concat(&[zero, zero], 0));
+    let zero = graph.integers(&[0]);
+    let (ends, starts) = (graph.concat(&[length, length], 0), graph.integers(&[0, 0]));
     let pairs = graph.op("Slice", &[&pairs, &starts, &ends]);
     let bias = graph.gather(&table, &pairs, 0);
     let order = [("perm", Attribute::Integers(vec![2, 0, 1]))];
     let bias = graph.op_with("Transpose", &[&bias], &order);
-    Ok(graph.op("Unsqueeze", &[&bias, zero]))
+    Ok(graph.op("Unsqueeze", &[&bias, &zero]))
 }
 
 fn transformer_layer(
