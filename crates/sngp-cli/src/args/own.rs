@@ -237,9 +237,8 @@ pub struct Merge {
 }
 
 #[derive(Debug, ClapArgs)]
-#[command(after_help = "Examples:\n  \
-    sngp export intents-model --out intents.onnx\n  \
-    python -c 'import onnxruntime; onnxruntime.InferenceSession(\"intents.onnx\")'\n\n\
+#[command(after_help = "Example:\n  \
+    sngp export trees-model --out trees.onnx\n\n\
     The graph has standard operators only (opset 18) and takes any number of rows. Its outputs are\n\
     label, probabilities, logits, variance, the scores, p_value, decision and reason; they are those\n\
     of `sngp predict`. What a graph cannot say is an error.")]
