@@ -78,6 +78,7 @@ fn run(command: args::Command, context: &context::Context) -> anyhow::Result<()>
         args::Command::List => commands::list::run(context),
         args::Command::Train(train) => commands::train::run(&train, context),
         args::Command::Evaluate(evaluate) => commands::evaluate::run(&evaluate, context),
+        args::Command::Export(export) => commands::export::run(&export, context),
         args::Command::Calibrate(calibrate) => commands::calibrate::run(&calibrate, context),
         args::Command::Update(update) => commands::update::run(&update, context),
         args::Command::Precision(precision) => commands::shards::accumulate(&precision, context),

@@ -8,7 +8,7 @@ use common::desk::Desk;
 use common::{sngp, text};
 use insta::{assert_snapshot, with_settings};
 
-const COMMANDS: [&str; 16] = [
+const COMMANDS: [&str; 17] = [
     "",
     "demo",
     "bench",
@@ -24,6 +24,7 @@ const COMMANDS: [&str; 16] = [
     "precision",
     "merge",
     "predict",
+    "export",
     "inspect",
 ];
 

@@ -1,4 +1,5 @@
-//! Where a score becomes a decision: the one place.
+//! Where a score becomes a decision: the one place. What changes here changes in
+//! `sngp-onnx/src/verdict.rs`, which writes the same rules down as a graph.
 
 use std::sync::Arc;
 

@@ -186,10 +186,7 @@ fn looks(row: ArrayView1<'_, f32>, size: usize) -> Vec<f32> {
 impl Guard {
     /// How far rows are from the training inputs.
     pub fn measure(&self, rows: ArrayView2<'_, f32>) -> Vec<Measured> {
-        let mut centres = self.centres.clone();
-        for mut centre in centres.axis_iter_mut(Axis(0)) {
-            centre.iter_mut().zip(&self.scale).for_each(|(value, scale)| *value /= scale);
-        }
+        let (centres, _) = self.centres();
         let lengths: Vec<f32> = centres.axis_iter(Axis(0)).map(|row| row.dot(&row)).collect();
         let blocks: Vec<ArrayView2<'_, f32>> = rows.axis_chunks_iter(Axis(0), BLOCK).collect();
         let block = |rows: &ArrayView2<'_, f32>| self.measure_block(*rows, &centres, &lengths);
@@ -229,9 +226,8 @@ impl Guard {
     /// The most that any number is outside of its range, in widths of the range.
     fn excess(&self, ranged: &[f32]) -> f64 {
         let mut most = 0.0;
-        for ((&low, &high), &value) in self.low.iter().zip(&self.high).zip(ranged) {
-            let (low, high, value) = (f64::from(low), f64::from(high), f64::from(value));
-            let width = (high - low).max(NARROW * low.abs().max(high.abs())).max(1e-9);
+        for ((low, high, width), &value) in self.ranges().zip(ranged) {
+            let value = f64::from(value);
             let outside = (low - value).max(value - high) / width;
             // What is no number is outside of every range.
             most = if outside.is_nan() { f64::INFINITY } else { outside.max(most) };
@@ -247,6 +243,24 @@ impl Guard {
     /// What it looks at.
     pub fn view(&self) -> &View {
         &self.view
+    }
+
+    /// The ranges of what is looked at: the least, the largest, and the width that an excess is
+    /// measured in.
+    pub fn ranges(&self) -> impl Iterator<Item = (f64, f64, f64)> + '_ {
+        self.low.iter().zip(&self.high).map(|(&low, &high)| {
+            let (low, high) = (f64::from(low), f64::from(high));
+            (low, high, (high - low).max(NARROW * low.abs().max(high.abs())).max(1e-9))
+        })
+    }
+
+    /// The centres of the classes in deviations within them, and those deviations.
+    pub fn centres(&self) -> (Array2<f32>, &[f32]) {
+        let mut centres = self.centres.clone();
+        for mut centre in centres.axis_iter_mut(Axis(0)) {
+            centre.iter_mut().zip(&self.scale).for_each(|(value, scale)| *value /= scale);
+        }
+        (centres, &self.scale)
     }
 
     /// The limits of excess and distance.

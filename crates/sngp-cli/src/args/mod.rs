@@ -4,7 +4,10 @@ mod own;
 #[cfg(feature = "serve")]
 mod serve;
 
-pub use own::{Calibrate, Evaluate, KindName, Merge, PrecisionArgs, TaskName, Train, Update};
+pub use own::{
+    Calibrate, Evaluate, Export, ExportFormat, KindName, Merge, PrecisionArgs, TaskName, Train,
+    Update,
+};
 #[cfg(feature = "serve")]
 pub use serve::{LoadTest, LogName, Serve};
 
@@ -83,6 +86,8 @@ pub enum Command {
     Calibrate(Calibrate),
     /// Predict with a saved model: label, probability, uncertainty, and whether it abstains
     Predict(Predict),
+    /// Write a model for another runtime, with everything that decides in it
+    Export(Export),
     /// Let a model's variance know about more examples, or forget some, without retraining
     Update(Update),
     /// Accumulate a shard's part of a model's posterior

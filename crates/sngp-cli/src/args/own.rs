@@ -236,6 +236,33 @@ pub struct Merge {
     pub force: bool,
 }
 
+#[derive(Debug, ClapArgs)]
+#[command(after_help = "Example:\n  \
+    sngp export trees-model --out trees.onnx\n\n\
+    The graph has standard operators only (opset 18) and takes any number of rows. Its outputs are\n\
+    label, probabilities, logits, variance, the scores, p_value, decision and reason; they are those\n\
+    of `sngp predict`. What a graph cannot say is an error.")]
+pub struct Export {
+    /// A model folder
+    pub model: PathBuf,
+    /// What to write
+    #[arg(long, value_enum, default_value = "onnx", value_name = "NAME")]
+    pub format: ExportFormat,
+    /// The file to write [default: the model's name with .onnx]
+    #[arg(long, value_name = "FILE")]
+    pub out: Option<PathBuf>,
+    /// Replace a file that is there
+    #[arg(long)]
+    pub force: bool,
+}
+
+/// What a model can be written as.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ExportFormat {
+    /// An ONNX file
+    Onnx,
+}
+
 fn score(name: &str) -> Result<Score, String> {
     name.parse().map_err(|error: sngp::Error| error.to_string())
 }

@@ -7,6 +7,7 @@ pub mod bench_clinc;
 pub mod calibrate;
 pub mod demo;
 pub mod evaluate;
+pub mod export;
 pub mod inspect;
 pub mod list;
 pub mod predict;

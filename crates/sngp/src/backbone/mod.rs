@@ -16,6 +16,7 @@ mod wide_resnet;
 pub use batch::Batch;
 pub use bert::{
     Bert, BertConfig, EncoderConfig, Pooler, PoolerActivation, PoolerConfig, Pooling, TextEncoder,
+    relative_buckets,
 };
 pub use identity::{Identity, IdentityConfig};
 pub use images::Normalization;

@@ -64,6 +64,31 @@ impl ClassGaussians {
         })
     }
 
+    /// `W` with `W W^T` the inverse of the covariance that the classes share.
+    pub fn whitening(&self) -> &Array2<f64> {
+        &self.within
+    }
+
+    /// The means of the classes times that.
+    pub fn white_means(&self) -> &Array2<f64> {
+        &self.means
+    }
+
+    /// Squared distances to classes below this one are rounding, and none.
+    pub fn least_distance(&self) -> f64 {
+        LEAST_DISTANCE * self.within.nrows() as f64
+    }
+
+    /// The logarithm of every class's share of the vectors.
+    pub fn log_shares(&self) -> &[f64] {
+        &self.log_shares
+    }
+
+    /// The mean of all vectors, and `W` with `W W^T` the inverse of their covariance around it.
+    pub fn overall(&self) -> (&Array1<f64>, &Array2<f64>) {
+        (&self.mean, &self.overall)
+    }
+
     /// Calls `score` with the squared distances of every vector to the classes and to the mean.
     fn each(
         &self,
@@ -71,6 +96,7 @@ impl ClassGaussians {
         score: impl Fn(&[f64], f64) -> f64 + Sync,
     ) -> Vec<f64> {
         let blocks: Vec<ArrayView2<'_, f32>> = vectors.axis_chunks_iter(Axis(0), BLOCK).collect();
+        let least = self.least_distance();
         let block = |vectors: &ArrayView2<'_, f32>| {
             let wide = vectors.mapv(f64::from);
             let white = wide.dot(&self.within);
@@ -80,7 +106,6 @@ impl ClassGaussians {
             let rows = rows.zip(background.axis_iter(Axis(0)));
             rows.map(|((row, products), background)| {
                 let own = row.dot(&row);
-                let least = LEAST_DISTANCE * row.len() as f64;
                 // Not `f64::max`, which would make a number of what is none.
                 let to = |(product, length): (&f64, &f64)| match own - 2.0 * product + length {
                     none if none < least => 0.0,

@@ -54,6 +54,20 @@ impl Geometry {
         }
     }
 
+    /// The matrix `[width, places]` that folds vectors of a width, where they are folded.
+    ///
+    /// ```
+    /// use sngp::detect::Geometry;
+    ///
+    /// assert!(Geometry::Direction.folding(3).is_none());
+    /// let matrix = Geometry::Folded.folding(3000).unwrap();
+    /// // Every number goes to one place.
+    /// assert!(matrix.rows().into_iter().all(|row| row.iter().map(|v| v.abs()).sum::<f32>() == 1.0));
+    /// ```
+    pub fn folding(self, width: usize) -> Option<Array2<f32>> {
+        (self == Self::Folded).then(|| folded(Array2::eye(width).view()))
+    }
+
     /// The vectors as the detectors see them.
     pub fn view(self, vectors: ArrayView2<'_, f32>) -> Array2<f32> {
         let mut vectors = match self {

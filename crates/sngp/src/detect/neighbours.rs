@@ -13,8 +13,6 @@ const NEIGHBOUR: usize = 10;
 const KEPT_BYTES: usize = 32 << 20;
 /// Rows whose distances are computed together.
 const BLOCK: usize = 128;
-/// Squared distances below this share of the squared length are rounding.
-const ROUNDING: f64 = 1e-5;
 
 /// Training vectors, all of them or a random sample where they would take too much memory.
 #[derive(Clone, Debug, PartialEq)]
@@ -24,6 +22,9 @@ pub struct Neighbours {
 }
 
 impl Neighbours {
+    /// Squared distances below this share of a vector's squared length are rounding, and none.
+    pub const ROUNDING: f64 = 1e-5;
+
     /// No vectors yet, of a width.
     pub fn new(width: usize) -> Self {
         Self { vectors: Array2::zeros((0, width)), seen: 0 }
@@ -65,6 +66,11 @@ impl Neighbours {
         self.seen
     }
 
+    /// The neighbour whose distance counts: the tenth nearest, or the farthest of fewer.
+    pub fn rank(&self) -> usize {
+        NEIGHBOUR.min(self.vectors.nrows())
+    }
+
     /// The distance of every vector to its tenth nearest neighbour (Sun et al., 2022), to the
     /// farthest where there are fewer.
     pub fn distances(&self, vectors: ArrayView2<'_, f32>) -> Result<Vec<f64>> {
@@ -73,7 +79,7 @@ impl Neighbours {
         }
         let kept = &self.vectors;
         let lengths: Vec<f32> = kept.axis_iter(Axis(0)).map(|row| row.dot(&row)).collect();
-        let place = NEIGHBOUR.min(kept.nrows()) - 1;
+        let place = self.rank() - 1;
         let blocks: Vec<ArrayView2<'_, f32>> = vectors.axis_chunks_iter(Axis(0), BLOCK).collect();
         let block = |vectors: &ArrayView2<'_, f32>| {
             let products = vectors.dot(&kept.t());
@@ -85,7 +91,7 @@ impl Neighbours {
                 let length = f64::from(vector.dot(&vector));
                 let square = length + f64::from(*found);
                 // Not `f64::max`, which would make a number of what is none.
-                if square < ROUNDING * length { 0.0 } else { square.sqrt() }
+                if square < Self::ROUNDING * length { 0.0 } else { square.sqrt() }
             })
             .collect::<Vec<f64>>()
         };

@@ -60,6 +60,12 @@ impl Reference {
         &self.sorted
     }
 
+    /// The exponential tail of [`surprise`](Self::surprise): where it begins, `-ln p` there, and the
+    /// mean excess over it.
+    pub fn tail(&self) -> (f64, f64, f64) {
+        (self.start, self.rarity, self.excess)
+    }
+
     /// The share of examples like the held-out ones that are at least so uncertain: a conformal
     /// p-value, never zero. What is no number has none.
     pub fn p_value(&self, value: f64) -> f64 {
@@ -84,15 +90,14 @@ impl Reference {
 
     /// What a value is at least, whatever was rounded: p-values can only get larger by it.
     fn at_least(&self, value: f64) -> f64 {
-        if value.is_finite() {
-            value - (ROUNDING.0 * value.abs() + ROUNDING.1 * self.largest())
-        } else {
-            value
-        }
+        let (share, least) = self.rounding();
+        if value.is_finite() { value - (share * value.abs() + least) } else { value }
     }
 
-    fn largest(&self) -> f64 {
-        self.sorted[0].abs().max(self.sorted[self.sorted.len() - 1].abs())
+    /// How much a value may be off by: a share of itself, and so much in any case.
+    pub fn rounding(&self) -> (f64, f64) {
+        let largest = self.sorted[0].abs().max(self.sorted[self.sorted.len() - 1].abs());
+        (ROUNDING.0, ROUNDING.1 * largest)
     }
 }
 

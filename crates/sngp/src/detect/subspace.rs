@@ -42,6 +42,16 @@ impl Subspace {
         Ok(Self { origin, rest })
     }
 
+    /// Where it begins.
+    pub fn origin(&self) -> &Array1<f64> {
+        &self.origin
+    }
+
+    /// The directions outside of it, `[width, directions]`.
+    pub fn outside(&self) -> &Array2<f64> {
+        &self.rest
+    }
+
     /// The length of every vector's part outside the subspace.
     pub fn residuals(&self, vectors: ArrayView2<'_, f32>) -> Vec<f64> {
         let outside = (vectors.mapv(f64::from) - &self.origin).dot(&self.rest);

@@ -4,11 +4,13 @@ use std::path::Path;
 
 use burn::tensor::Device;
 use ndarray::{Array2, ArrayView2, Axis};
+use serde_json::Value;
 
 use super::config::ModelConfig;
 use super::decision::Decision;
 use super::fitted::Model;
 use super::inspection::Inspection;
+use super::parameters::Parameters;
 use crate::backbone::{Backbone, InputShape, Shipped};
 use crate::data::Inputs;
 use crate::nn::matrix;
@@ -55,6 +57,12 @@ pub trait AnyModel: Send + Sync {
 
     /// The configuration it was fitted with.
     fn config(&self) -> &ModelConfig;
+
+    /// The name and the configuration of its backbone, as they are saved.
+    fn saved_backbone(&self) -> Result<(&'static str, Value)>;
+
+    /// Everything it computes with, by name; nothing for the exact Gaussian process.
+    fn parameters(&self) -> Parameters;
 
     /// The names of the classes; empty for regression.
     fn labels(&self) -> &[String];
@@ -167,6 +175,16 @@ impl<B: Backbone> AnyModel for Model<B> {
 
     fn config(&self) -> &ModelConfig {
         Model::config(self)
+    }
+
+    fn saved_backbone(&self) -> Result<(&'static str, Value)> {
+        let config = serde_json::to_value(&self.backbone);
+        let config = config.map_err(|error| Error::Data(error.to_string()))?;
+        Ok((B::name(&self.backbone), config))
+    }
+
+    fn parameters(&self) -> Parameters {
+        Parameters(self.member_tensors())
     }
 
     fn labels(&self) -> &[String] {

@@ -134,19 +134,31 @@ impl<B: Backbone> Model<B> {
         })
     }
 
+    /// The parameters of its networks, and the factors they predict their variance with.
+    pub(super) fn member_tensors(&self) -> Tensors {
+        let mut tensors = Tensors::default();
+        let Fitted::Networks(members) = &self.fitted else { return tensors };
+        for (index, member) in members.iter().enumerate() {
+            tensors.put_module(&format!("members.{index}"), &member.network);
+            if let Some(posterior) = &member.posterior {
+                let factors = posterior.factors().clone();
+                tensors.put_tensor(&posterior_names(index).factors, factors);
+            }
+        }
+        tensors
+    }
+
     /// Every file but the manifest.
     fn files(&self) -> Result<Attachments> {
-        let mut tensors = Tensors::default();
+        let mut tensors = self.member_tensors();
         let mut posteriors = Vec::new();
         match &self.fitted {
             Fitted::Exact(gp) => put_exact(&mut tensors, gp),
             Fitted::Networks(members) => {
                 for (index, member) in members.iter().enumerate() {
-                    tensors.put_module(&format!("members.{index}"), &member.network);
                     if let Some(posterior) = &member.posterior {
                         let name = posterior_names(index);
                         tensors.put_precision(&name.precision, posterior.precision());
-                        tensors.put_tensor(&name.factors, posterior.factors().clone());
                         posteriors.push(SavedPosterior {
                             member: index,
                             ridge: posterior.ridge(),

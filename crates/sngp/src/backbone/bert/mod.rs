@@ -8,6 +8,7 @@ mod relative_position;
 pub use config::{BertConfig, EncoderConfig, Pooling};
 pub use encoder::TextEncoder;
 pub use pooler::{Pooler, PoolerActivation, PoolerConfig};
+pub use relative_position::relative_buckets;
 
 use burn::module::Module;
 use burn::tensor::{Device, Tensor};

@@ -9,11 +9,19 @@ const FARTHEST: usize = 128;
 ///
 /// Keys before and after the query have half of the buckets each; in a half, short distances have
 /// a bucket of their own and longer ones share buckets that widen logarithmically.
-pub(super) fn buckets(tokens: usize, count: usize, device: &Device) -> Tensor<1, Int> {
-    let values: Vec<i64> = (0..tokens)
+///
+/// ```
+/// assert_eq!(sngp::backbone::relative_buckets(2, 32), [0, 17, 1, 0]);
+/// ```
+pub fn relative_buckets(tokens: usize, count: usize) -> Vec<i64> {
+    (0..tokens)
         .flat_map(|query| (0..tokens).map(move |key| bucket(query, key, count) as i64))
-        .collect();
-    Tensor::from_data(TensorData::from(values.as_slice()), device)
+        .collect()
+}
+
+/// The same on a device.
+pub(super) fn buckets(tokens: usize, count: usize, device: &Device) -> Tensor<1, Int> {
+    Tensor::from_data(TensorData::from(relative_buckets(tokens, count).as_slice()), device)
 }
 
 fn bucket(query: usize, key: usize, count: usize) -> usize {
