@@ -146,6 +146,27 @@ def test_tables(desk, model):
     assert {"", "missing_value", "unseen_category", "invalid_input", "far_from_data"} <= set(found["reason"])
 
 
+def test_rows_that_a_limit_was_set_by(desk):
+    """A limit is the value of one held-out row. By rounding that row may be above it in the graph,
+    which then abstains; no other decision changes."""
+    with open(desk / "trees.csv") as file:
+        rows = list(csv.DictReader(file))
+    graph = Graph("trees", desk)
+    columns = {
+        taken.name: np.array([row[taken.name] for row in rows], dtype=object)
+        if taken.type == "tensor(string)"
+        else np.array([float(row[taken.name]) if row[taken.name] else np.nan for row in rows])
+        for taken in graph.session.get_inputs()
+    }
+    found, expected = graph(**columns), predicted("trees", "trees.csv", desk)
+    decision = json.loads(graph.metadata["sngp.decision"])
+    at_threshold = np.isclose(expected["uncertainty"], decision["threshold"], rtol=1e-9)
+    at_distance = np.isclose(found["variance"], decision["distance"]["threshold"], rtol=1e-6)
+    differs = found["decision"] != np.array(expected["decision"])
+    assert (found["decision"][differs] == "abstain").all()
+    assert (at_threshold | at_distance)[differs].all()
+
+
 def test_images(desk):
     draw = np.random.default_rng(8)
     folder = desk / "new-pictures" / "any"
