@@ -14,10 +14,17 @@ pub struct Schema {
     probabilities: Vec<String>,
     top_k: usize,
     labels: Vec<String>,
+    /// Whether it is said of every row if it is flagged.
+    flagged: bool,
 }
 
 impl Schema {
-    pub fn of(pipeline: &Pipeline, probabilities: bool, top_k: Option<usize>) -> Result<Self> {
+    pub fn of(
+        pipeline: &Pipeline,
+        probabilities: bool,
+        top_k: Option<usize>,
+        flagged: bool,
+    ) -> Result<Self> {
         let numbers = matches!(pipeline.card().task, Task::Regression { .. });
         if numbers && (probabilities || top_k.is_some()) {
             bail!("the model predicts numbers: it has no classes to give probabilities of");
@@ -25,7 +32,7 @@ impl Schema {
         let labels = pipeline.labels().to_vec();
         let top_k = top_k.unwrap_or(0).min(labels.len());
         let probabilities = if probabilities { labels.clone() } else { Vec::new() };
-        Ok(Self { numbers, probabilities, top_k, labels })
+        Ok(Self { numbers, probabilities, top_k, labels, flagged })
     }
 
     pub fn needs_probabilities(&self) -> bool {
@@ -41,7 +48,8 @@ impl Schema {
         let tops =
             (1..=self.top_k).flat_map(|k| [format!("top_{k}"), format!("top_{k}_probability")]);
         let all = self.probabilities.iter().map(|label| format!("probability of {label}"));
-        for mut name in own.chain(tops).chain(all) {
+        let flagged = self.flagged.then(|| "flagged".to_string());
+        for mut name in own.chain(flagged).chain(tops).chain(all) {
             while columns.contains(&name) {
                 name.push('_');
             }
@@ -64,6 +72,10 @@ impl Schema {
         cells.push(number(answer.uncertainty));
         cells.push(Cell::Text(answer.decision().to_string()));
         cells.push(answer.reason().map_or(Cell::Missing, Cell::Text));
+        if self.flagged {
+            let flagged = answer.flagged.map(|flagged| Cell::Text(flagged.to_string()));
+            cells.push(flagged.unwrap_or(Cell::Missing));
+        }
         let all = match &answer.outcome {
             Some(Outcome::Class { probabilities: Some(all), .. }) => Some(all),
             _ => None,

@@ -123,6 +123,15 @@ fn check(pipeline: &Pipeline) -> Result<()> {
             config.method
         )));
     }
+    if pipeline.card().minimax.is_some() {
+        let message = "probabilities that go to uniform out of domain are not exported yet; let the \
+                       model say its own first (`Pipeline::use_own_probabilities`)";
+        return Err(Error::Unsupported(message.to_string()));
+    }
+    if pipeline.decision().is_some_and(|decision| !decision.by_class.is_empty()) {
+        let message = "a threshold for each class is not exported yet; choose one for all";
+        return Err(Error::Unsupported(message.to_string()));
+    }
     head::mean_field_factor(config).map(drop)
 }
 

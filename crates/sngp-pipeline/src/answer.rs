@@ -27,6 +27,10 @@ pub struct Answer {
     /// The share of examples like the held-out ones that are at least so uncertain: small for what
     /// is out-of-distribution or bound to be wrong. Nothing where that is not known.
     pub p_value: Option<f64>,
+    /// Whether it is flagged as out-of-distribution among the rows of its batch; nothing where
+    /// nobody asked, or it has no p-value.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub flagged: Option<bool>,
     /// What else is known about the uncertainty, by the name of each part.
     pub parts: Vec<(&'static str, f64)>,
 }
@@ -73,6 +77,8 @@ pub enum Reason {
         /// The column.
         column: String,
     },
+    /// It is among the rows of its batch that are flagged as out-of-distribution.
+    Flagged,
     /// Its uncertainty has no value.
     NotComputable,
     /// The model was changed since it was decided when it abstains.
@@ -81,13 +87,14 @@ pub enum Reason {
 
 impl Reason {
     /// Every reason with what it means, for listings.
-    pub const ALL: [(&'static str, &'static str); 9] = [
+    pub const ALL: [(&'static str, &'static str); 10] = [
         ("far_from_data", "unlike the training data"),
         ("ambiguous", "like the training data, but the outcome is too uncertain"),
         ("empty_input", "no letter or digit in it"),
         ("unknown_words", "hardly a piece of the text was seen in training"),
         ("missing_value", "no value where training always had one"),
         ("unseen_category", "a category that was never seen"),
+        ("flagged", "out-of-distribution among the rows of its file (--fdr)"),
         ("not_computable", "its uncertainty has no value"),
         ("not_calibrated", "the model was changed since its threshold was chosen"),
         ("invalid_input", "the row cannot be read; the column and the fault follow"),
@@ -102,6 +109,7 @@ impl Reason {
             Self::UnknownWords => "unknown_words",
             Self::MissingValue { .. } => "missing_value",
             Self::UnseenCategory { .. } => "unseen_category",
+            Self::Flagged => "flagged",
             Self::NotComputable => "not_computable",
             Self::NotCalibrated => "not_calibrated",
         }
@@ -211,6 +219,7 @@ impl Answer {
             outcome: None,
             uncertainty: None,
             p_value: None,
+            flagged: None,
             parts: Vec::new(),
         }
     }
@@ -271,6 +280,7 @@ mod tests {
             Reason::UnknownWords,
             Reason::MissingValue { column: column.clone() },
             Reason::UnseenCategory { column },
+            Reason::Flagged,
             Reason::NotComputable,
             Reason::NotCalibrated,
         ];

@@ -4,8 +4,9 @@ use sngp::predict::Integration;
 use sngp::score::{MaxProbability, Score};
 use sngp::{Error, Result};
 
+use crate::aim::Aim;
 use crate::calibration_rows::CalibrationRows;
-use crate::card::{Aim, Task};
+use crate::card::Task;
 pub use crate::class_coverage::{ClassCoverage, class_coverage};
 use crate::fit::{best_calibration, known_rows};
 use crate::input::{Dataset, Prepared};
@@ -22,6 +23,11 @@ pub enum Goal {
         /// The confidence.
         confidence: f64,
     },
+    /// The same on average over held-out sets like these, which accepts more.
+    MeanError {
+        /// The share.
+        share: f64,
+    },
     /// At most this share of examples like these is rejected.
     MaxAbstain {
         /// The share.
@@ -32,6 +38,8 @@ pub enum Goal {
         /// The largest uncertainty that is accepted.
         value: f64,
     },
+    /// One of the others, but a threshold by hand, for the answers of each class by itself.
+    PerClass(Box<Goal>),
 }
 
 /// What a calibration was made with, and what it comes to.
@@ -71,31 +79,20 @@ impl Pipeline {
         goal: &Goal,
         score: Option<Score>,
     ) -> Result<Calibrated> {
-        let own = || self.default_score();
-        let aim = match *goal {
-            Goal::MaxError { share, confidence } => {
-                if let Task::Regression { .. } = self.card.task {
-                    return Err(Error::Unsupported(
-                        "an error is bounded for classes; a number has an interval".to_string(),
-                    ));
-                }
-                let score = score.unwrap_or_else(|| Score::from(MaxProbability {}));
-                Aim::Error { max_error: share, confidence, score }
-            }
-            Goal::MaxAbstain { share } => {
-                Aim::Abstention { share, score: score.unwrap_or_else(own) }
-            }
-            Goal::Threshold { value } => {
-                Aim::Threshold { threshold: value, score: score.unwrap_or_else(|| self.score()) }
-            }
-        };
-        let needs_labels = matches!(aim, Aim::Error { .. });
-        let (inputs, labels, mut calibrated) = self.fresh(held_out, needs_labels)?;
-        self.refer_to(&inputs)?;
+        let aim = self.aim(goal, score)?;
+        let (inputs, labels, mut calibrated) = self.fresh(held_out, aim.needs_labels())?;
+        self.card.fresh_p_values |= self.refer_to(&inputs, labels.as_deref())?;
         let decision = self.decide(&aim, &inputs, labels.as_deref())?;
         if let Some(labels) = &labels {
-            let judged =
+            let mut judged =
                 self.judged(&decision.score, decision.distance.as_ref(), &inputs, labels)?;
+            let predicted = self.predict(&inputs)?.labels()?;
+            for (one, class) in judged.iter_mut().zip(predicted) {
+                if !decision.accepts_as(one.uncertainty, class) && decision.accepts(one.uncertainty)
+                {
+                    one.uncertainty = f64::INFINITY;
+                }
+            }
             calibrated.classes = class_coverage(self.labels(), labels, &judged, decision.threshold);
         }
         self.model.set_decision(Some(decision));
@@ -107,6 +104,38 @@ impl Pipeline {
             _ => CalibrationRows::of(&inputs, labels.as_deref()),
         };
         Ok(calibrated)
+    }
+
+    /// What a goal means for this model.
+    fn aim(&self, goal: &Goal, score: Option<Score>) -> Result<Aim> {
+        let numbers = matches!(self.card.task, Task::Regression { .. });
+        let by_probability = || Score::from(MaxProbability {});
+        Ok(match goal {
+            Goal::MaxError { .. } | Goal::MeanError { .. } if numbers => {
+                return Err(Error::Unsupported(
+                    "an error is bounded for classes; a number has an interval".to_string(),
+                ));
+            }
+            Goal::PerClass(_) if numbers => {
+                let message = "a model of numbers has no classes with thresholds of their own";
+                return Err(Error::Unsupported(message.to_string()));
+            }
+            Goal::MaxError { share, confidence } => {
+                let score = score.unwrap_or_else(by_probability);
+                Aim::Error { max_error: *share, confidence: *confidence, score }
+            }
+            Goal::MeanError { share } => {
+                Aim::MeanError { max_error: *share, score: score.unwrap_or_else(by_probability) }
+            }
+            Goal::MaxAbstain { share } => {
+                let score = score.unwrap_or_else(|| self.default_score());
+                Aim::Abstention { share: *share, score }
+            }
+            Goal::Threshold { value } => {
+                Aim::Threshold { threshold: *value, score: score.unwrap_or_else(|| self.score()) }
+            }
+            Goal::PerClass(goal) => Aim::PerClass { aim: Box::new(self.aim(goal, score)?) },
+        })
     }
 
     /// Chooses how much the variance counts in the probabilities, by held-out examples; the
@@ -124,7 +153,7 @@ impl Pipeline {
     }
 
     /// Prepared rows of a set that the model has not seen, with their classes where those are known.
-    fn fresh(
+    pub(crate) fn fresh(
         &self,
         set: &Dataset,
         needs_labels: bool,

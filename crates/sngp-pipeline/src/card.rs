@@ -2,9 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 use sngp::model::AnyModel;
-use sngp::score::Score;
+use sngp::predict::Minimax;
 use sngp::{Error, Result};
 
+use crate::aim::Aim;
 use crate::input::Preparation;
 
 /// The file it is saved in, in the model's folder.
@@ -36,6 +37,13 @@ pub struct Card {
     /// is compared with.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub reference: Vec<f64>,
+    /// How probabilities of rows unlike the held-out ones go to uniform, where they are to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub minimax: Option<Minimax>,
+    /// Whether its p-values are among rows that chose nothing else: those of a calibration, not
+    /// those held out of the training.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub fresh_p_values: bool,
 }
 
 impl Card {
@@ -60,6 +68,9 @@ impl Card {
             if !sound {
                 return Err(Error::Data(format!("{CARD}: its units are not sound")));
             }
+        }
+        if let Some(minimax) = self.minimax {
+            minimax.check().map_err(|error| Error::Data(format!("{CARD}: {error}")))?;
         }
         self.preparation.check().map_err(|reason| Error::Data(format!("{CARD}: {reason}")))
     }
@@ -97,35 +108,6 @@ pub enum Task {
         /// Factor on the predicted variances that makes them as large as held-out errors are.
         #[serde(default = "as_predicted", skip_serializing_if = "is_as_predicted")]
         spread: f64,
-    },
-}
-
-/// What a decision is chosen for.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
-pub enum Aim {
-    /// To reject few examples like the held-out ones.
-    Abstention {
-        /// The share that is rejected at most.
-        share: f64,
-        /// The score.
-        score: Score,
-    },
-    /// To be wrong on few of those that are accepted.
-    Error {
-        /// The share that is wrong at most.
-        max_error: f64,
-        /// How certain that is.
-        confidence: f64,
-        /// The score.
-        score: Score,
-    },
-    /// A threshold that somebody chose.
-    Threshold {
-        /// The largest uncertainty that is accepted.
-        threshold: f64,
-        /// The score.
-        score: Score,
     },
 }
 

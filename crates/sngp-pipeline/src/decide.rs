@@ -11,8 +11,10 @@ use sngp::predict::{Prediction, Predictive};
 use sngp::score::{Score, Variance};
 use sngp::{Error, Result};
 
+use crate::aim::Aim;
 use crate::answer::{Answer, Outcome, Reason, Verdict};
-use crate::card::{Aim, Task};
+use crate::card::Task;
+use crate::flags::Flags;
 use crate::guard::Measured;
 use crate::input::{Dataset, Prepared, PreparedRows, RowState};
 use crate::pipeline::Pipeline;
@@ -68,6 +70,19 @@ impl Pipeline {
             }
         };
         states.into_iter().map(answer).collect()
+    }
+
+    /// The answers to rows of a batch whose [flags](Pipeline::flags) are known: what is flagged is
+    /// not accepted.
+    pub fn answer_flagged(
+        &self,
+        rows: PreparedRows,
+        detail: Detail,
+        flags: &Flags,
+    ) -> Result<Vec<Answer>> {
+        let mut answers = self.answer_prepared(rows, detail)?;
+        answers.iter_mut().for_each(|answer| flags.apply(answer));
+        Ok(answers)
     }
 
     fn usable_answers(&self, inputs: &Prepared, detail: Detail) -> Result<Vec<Answer>> {
@@ -134,9 +149,15 @@ impl Pipeline {
     ) -> Result<Vec<Answer>> {
         let decision = self.decision();
         let score = self.score();
-        let uncertainty = score.evaluate(prediction).ok();
+        let combined = self.combination().and_then(|told| told.evaluate(prediction).ok());
+        let uncertainty = match &score {
+            Score::Combined(_) => combined.clone(),
+            _ => score.evaluate(prediction).ok(),
+        };
         let variance = Score::from(Variance {}).evaluate(prediction).ok();
-        let p_values = self.p_values(prediction);
+        let p_values = combined.zip(self.combination()).map(|(values, told)| {
+            values.into_iter().map(|value| told.usual().p_value(value)).collect::<Vec<f64>>()
+        });
         let loudest = match (&score, &prediction.combination) {
             (Score::Combined(_), Some(combination)) => combination.loudest(prediction).ok(),
             _ => None,
@@ -170,7 +191,7 @@ impl Pipeline {
                 match (decision, uncertain) {
                     (None, _) => None,
                     (Some(_), None) => Some(Reason::NotComputable),
-                    (Some(decision), Some(u)) if decision.accepts(u) => None,
+                    (Some(decision), Some(u)) if accepts(decision, u, outcome.as_ref()) => None,
                     (Some(_), Some(_)) if far => Some(Reason::FarFromData),
                     (Some(_), Some(_)) => Some(Reason::Ambiguous),
                 }
@@ -181,22 +202,16 @@ impl Pipeline {
             parts.extend(measured.map(|all| ("input_distance", all[row].distance)));
             parts.extend(measured.map(|all| ("input_excess", all[row].excess)));
             let p_value = p_values.as_ref().map(|all| all[row]).filter(|p| p.is_finite());
-            Answer { verdict, outcome, uncertainty: uncertain, p_value, parts }
+            Answer { verdict, outcome, uncertainty: uncertain, p_value, flagged: None, parts }
         };
         Ok(outcomes.into_iter().enumerate().map(answer).collect())
-    }
-
-    /// The share of held-out examples that are at least as uncertain as each row.
-    fn p_values(&self, prediction: &Prediction) -> Option<Vec<f64>> {
-        let combination = self.combination()?;
-        let values = combination.evaluate(prediction).ok()?;
-        Some(values.into_iter().map(|value| combination.usual().p_value(value)).collect())
     }
 
     /// What is predicted for each row; nothing where it is no number.
     fn outcomes(&self, prediction: &Prediction, detail: Detail) -> Result<Vec<Option<Outcome>>> {
         match (&prediction.predictive, &self.card.task) {
-            (Predictive::Classes(probabilities), Task::Classification { .. }) => {
+            (Predictive::Classes(_), Task::Classification { .. }) => {
+                let probabilities = prediction.stated_probabilities()?;
                 let labels = self.labels();
                 let logits = detail.logits.then(|| prediction.class_logits()).transpose()?;
                 let rows = prediction.labels()?.into_iter().enumerate();
@@ -309,42 +324,35 @@ impl Pipeline {
         labels: Option<&[usize]>,
     ) -> Result<Decision> {
         let distance = self.distance_rule(inputs)?;
-        let scores = |score: &Score| self.rejection_scores(score, distance.as_ref(), inputs);
-        let decision = match aim {
-            Aim::Abstention { share, score } => {
-                Decision::rejecting_at_most(*share, score.clone(), &scores(score)?)?
-            }
-            Aim::Error { max_error, confidence, score } => {
-                let labels = labels.ok_or_else(|| {
-                    Error::Data("labels are needed to bound an error".to_string())
-                })?;
-                let judged = self.judged(score, distance.as_ref(), inputs, labels)?;
-                Decision::with_error_at_most(*max_error, *confidence, score.clone(), &judged)?
-            }
-            Aim::Threshold { threshold, score } => {
-                if threshold.is_nan() {
-                    let rule = "it must be a number";
-                    return Err(Error::config("the threshold", threshold, rule));
-                }
-                let accepted = scores(score)?.iter().filter(|u| **u <= *threshold).count();
-                let rows = inputs.rows();
-                let basis = format!(
-                    "a threshold that was set by hand; it accepts {accepted} of {rows} examples"
-                );
-                let (score, threshold) = (score.clone(), *threshold);
-                Decision { score, threshold, basis, distance: None }
-            }
+        let score = aim.score();
+        let uncertainty = self.rejection_scores(score, distance.as_ref(), inputs)?;
+        let predicted = match self.labels() {
+            [] => Vec::new(),
+            _ => self.predict(inputs)?.labels()?,
         };
+        let right = |row: usize| labels.is_none_or(|labels| labels[row] == predicted[row]);
+        if aim.needs_labels() && labels.is_none() {
+            return Err(Error::Data("labels are needed to bound an error".to_string()));
+        }
+        let outcome = |(row, uncertainty)| Judged { uncertainty, correct: right(row) };
+        let held_out: Vec<Judged> = uncertainty.into_iter().enumerate().map(outcome).collect();
+        let decision = aim.decision(&held_out, &predicted, self.labels().len())?;
         Ok(Decision { distance, ..decision })
     }
 
-    /// Lets p-values be among these rows, where they are enough: what scores are usually like
-    /// changes with the model, and with what it is used on.
-    pub(crate) fn refer_to(&mut self, inputs: &Prepared) -> Result<()> {
-        if self.combination.is_some() && inputs.rows() >= REFERENCE {
-            self.combination = Some(Arc::new(Combination::of(&self.predict(inputs)?)?));
+    /// Lets p-values be among these rows, where they are enough, and says whether they are: what
+    /// scores are usually like changes with the model, and with what it is used on.
+    pub(crate) fn refer_to(&mut self, inputs: &Prepared, labels: Option<&[usize]>) -> Result<bool> {
+        if self.combination.is_none() || inputs.rows() < REFERENCE {
+            return Ok(false);
         }
-        Ok(())
+        let prediction = self.predict(inputs)?;
+        let told = Combination::of(&prediction)?.with_minimax(self.card.minimax);
+        self.combination = Some(Arc::new(told));
+        if let (Some(_), Some(labels)) = (self.card.minimax, labels) {
+            self.choose_minimax(&prediction, labels)?;
+        }
+        Ok(true)
     }
 
     /// Chooses the decision anew after a change of the model, by the rows it was chosen on. Where
@@ -357,7 +365,12 @@ impl Pipeline {
         };
         let kept = self.calibration.as_ref().map(|rows| Prepared::Vectors(rows.inputs.clone()));
         if let Some(inputs) = &kept {
-            self.refer_to(inputs)?;
+            let labels = self.calibration.as_ref().and_then(|rows| rows.labels.clone());
+            if !self.refer_to(inputs, labels.as_deref())? {
+                // They are among rows as the model was before.
+                let told = self.combination.take().map(Arc::unwrap_or_clone);
+                self.combination = told.map(|told| Arc::new(told.with_shared_rows()));
+            }
         }
         let decision = self
             .calibration
@@ -376,6 +389,16 @@ impl Pipeline {
     }
 }
 
+impl Flags {
+    /// Says of an answer whether it is flagged. What is flagged is not accepted.
+    pub fn apply(&self, answer: &mut Answer) {
+        answer.flagged = answer.p_value.map(|p_value| self.holds(p_value));
+        if answer.flagged == Some(true) && answer.is_accepted() {
+            answer.verdict = Verdict::Abstained { why: Reason::Flagged };
+        }
+    }
+}
+
 fn halves(inputs: &Prepared) -> (Prepared, Prepared) {
     let middle = inputs.rows() / 2;
     match inputs {
@@ -387,6 +410,14 @@ fn halves(inputs: &Prepared) -> (Prepared, Prepared) {
             let (first, second) = texts.split_at(middle);
             (Prepared::Texts(first.to_vec()), Prepared::Texts(second.to_vec()))
         }
+    }
+}
+
+/// Whether a rule accepts what is predicted, by the threshold of its class where it has one.
+fn accepts(decision: &Decision, uncertainty: f64, outcome: Option<&Outcome>) -> bool {
+    match outcome {
+        Some(Outcome::Class { index, .. }) => decision.accepts_as(uncertainty, *index),
+        _ => decision.accepts(uncertainty),
     }
 }
 

@@ -3,7 +3,7 @@
 use ndarray::Array2;
 use serde::{Deserialize, Serialize};
 use sngp::detect::{
-    ClassSums, Combination, Detectors, Geometry, Neighbours, Part, Reference, Sense,
+    ClassSums, Combination, Detectors, Geometry, HeldOutRows, Neighbours, Part, Reference, Sense,
 };
 use sngp::score::Score;
 use sngp::{Error, Result};
@@ -68,6 +68,9 @@ pub(crate) fn from_bytes(bytes: &[u8], geometry: Geometry, width: usize) -> Resu
 struct SavedCombination {
     parts: Vec<SavedPart>,
     usual: Vec<f64>,
+    // Folders from before do not say, and nothing is promised by them.
+    #[serde(default)]
+    rows: HeldOutRows,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -87,7 +90,8 @@ pub(crate) fn combination_to_bytes(combination: &Combination) -> Result<Vec<u8>>
         usual: part.usual.sorted().to_vec(),
     };
     let parts = combination.parts().iter().map(part).collect();
-    let saved = SavedCombination { parts, usual: combination.usual().sorted().to_vec() };
+    let (usual, rows) = (combination.usual().sorted().to_vec(), combination.rows());
+    let saved = SavedCombination { parts, usual, rows };
     sngp::files::to_json(&saved)
 }
 
@@ -100,6 +104,6 @@ pub(crate) fn combination_from_bytes(bytes: &[u8]) -> Result<Combination> {
     };
     let parts = saved.parts.into_iter().map(part).collect::<Result<_>>();
     parts
-        .and_then(|parts| Combination::from_parts(parts, Reference::new(saved.usual)?))
+        .and_then(|parts| Combination::from_parts(parts, Reference::new(saved.usual)?, saved.rows))
         .map_err(|error| wrong(error.to_string()))
 }

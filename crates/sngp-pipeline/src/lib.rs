@@ -26,12 +26,15 @@
 //! - [`fit`]: from examples to a [`Pipeline`], with its [`Options`];
 //! - [`Answer`]: accepted, abstained with a [`Reason`], or invalid with column and reason;
 //! - [`guard`]: what inputs are like, whatever the model makes of them;
-//! - [`calibrate`]: when it abstains, by the risk you accept;
+//! - [`calibrate`]: when it abstains, by the risk you accept; [`Pipeline::flags`]: which rows of a
+//!   batch are out-of-distribution, with few false ones among them;
+//! - [`Pipeline::use_minimax`]: probabilities that go to uniform away from the data;
 //! - [`Pipeline::update`], [`forget`](Pipeline::forget) and [`merge`](Pipeline::merge): a posterior
 //!   that learns and comes from several machines;
 //! - [`Pipeline::signature`]: inputs and outputs by name, for servers and forms.
 #![warn(missing_docs)]
 
+mod aim;
 mod answer;
 mod arrays;
 pub mod calibrate;
@@ -41,18 +44,22 @@ mod class_coverage;
 mod decide;
 mod detectors;
 pub mod fit;
+mod flags;
 pub mod guard;
 pub mod input;
 mod limits;
 mod pipeline;
 mod posterior;
+mod predictive;
 mod seen;
 mod signature;
 
+pub use aim::Aim;
 pub use answer::{Answer, AnswerValue, Outcome, Reason, Verdict};
-pub use card::{Aim, Card, HeldOut, Task, Training};
+pub use card::{Card, HeldOut, Task, Training};
 pub use decide::Detail;
 pub use fit::{Fitted, Options, Target};
+pub use flags::Flags;
 pub use pipeline::{Loader, Pipeline};
 pub use posterior::Part;
 pub use seen::Seen;

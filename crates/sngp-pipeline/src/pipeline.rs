@@ -115,6 +115,11 @@ impl Pipeline {
             detectors::from_bytes(bytes, detectors::geometry(&card.preparation, own), own)
         });
         let combination = model.attachment(COMBINATION).map(detectors::combination_from_bytes);
+        let combination = combination.transpose()?;
+        if card.minimax.is_some() && combination.is_none() {
+            return Err(Error::Data(format!("{CARD} needs {COMBINATION}, which is not there")));
+        }
+        let combination = combination.map(|parts| Arc::new(parts.with_minimax(card.minimax)));
         let guard = model.attachment(GUARD).map(|bytes| Guard::from_bytes(bytes, hidden));
         let seen = model.attachment(SEEN).map(Seen::from_bytes);
         let classes = model.labels().len();
@@ -123,7 +128,7 @@ impl Pipeline {
         Ok(Self {
             guard: guard.transpose()?,
             detectors: fitted.transpose()?.map(Arc::new),
-            combination: combination.transpose()?.map(Arc::new),
+            combination,
             seen: seen.transpose()?,
             calibration: rows.transpose()?,
             card,
@@ -272,5 +277,7 @@ fn plain_card(model: &dyn AnyModel) -> Result<Card> {
         aim: None,
         uncalibrated: false,
         reference: Vec::new(),
+        minimax: None,
+        fresh_p_values: false,
     })
 }

@@ -238,3 +238,158 @@ fn a_threshold_is_told_for_each_class() {
         assert!((own > threshold) == (class.coverage < common), "{class:?} {threshold}");
     }
 }
+
+fn probabilities(pipeline: &Pipeline, rows: &Dataset) -> Vec<(usize, f64)> {
+    let class = |answer: sngp_pipeline::Answer| match answer.outcome {
+        Some(Outcome::Class { index, probability, .. }) => (index, probability),
+        other => panic!("{other:?}"),
+    };
+    pipeline.answer(rows).unwrap().into_iter().map(class).collect()
+}
+
+#[test]
+fn minimax_probabilities_go_to_uniform_and_nothing_else_changes() {
+    let mut pipeline = fitted();
+    let (held_out, fresh) = (labelled(vectors(120, 600)), labelled(vectors(121, 300)));
+    let far = labelled(-30.0 * vectors(122, 60));
+    let strip = |rows: &Dataset, pipeline: &Pipeline| {
+        let answers = pipeline.answer(rows).unwrap().into_iter();
+        answers.map(|a| (a.verdict, a.uncertainty, a.p_value)).collect::<Vec<_>>()
+    };
+    pipeline.calibrate(&held_out, &Goal::MaxAbstain { share: 0.1 }, None).unwrap();
+    let before = (probabilities(&pipeline, &fresh), strip(&fresh, &pipeline));
+    let far_before = (probabilities(&pipeline, &far), strip(&far, &pipeline));
+    pipeline.use_minimax(&held_out).unwrap();
+    assert!(pipeline.card().minimax.is_some());
+    let after = probabilities(&pipeline, &fresh);
+    assert_eq!(strip(&fresh, &pipeline), before.1);
+    assert_eq!(strip(&far, &pipeline), far_before.1);
+    let mean = |rows: &[(usize, f64)]| rows.iter().map(|r| r.1).sum::<f64>() / rows.len() as f64;
+    for (before, after) in before.0.iter().zip(&after) {
+        assert_eq!(before.0, after.0, "the class stays");
+        assert!(after.1 <= before.1 && after.1 >= 1.0 / 3.0, "{before:?} {after:?}");
+    }
+    assert!(mean(&before.0) - mean(&after) < 0.02, "{} {}", mean(&before.0), mean(&after));
+    for (far, before) in probabilities(&pipeline, &far).into_iter().zip(far_before.0) {
+        assert_eq!(far.0, before.0);
+        assert!(far.1 < 0.34, "{far:?}");
+    }
+    // It is saved, and every way to predict says the same.
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path().join("model");
+    pipeline.save(&folder).unwrap();
+    let mut loaded = Pipeline::load(&folder, &burn::tensor::Device::flex()).unwrap();
+    assert_eq!(probabilities(&loaded, &fresh), after);
+    loaded.use_own_probabilities();
+    assert_eq!(probabilities(&loaded, &fresh), before.0);
+    // A model that has changed goes by what its scores are like now.
+    let more = pipeline.accumulate(&labelled(vectors(123, 900))).unwrap();
+    pipeline.update(&more, None).unwrap();
+    assert!(pipeline.card().minimax.is_some());
+    assert!(probabilities(&pipeline, &far).iter().all(|row| row.1 < 0.34));
+}
+
+#[test]
+fn numbers_have_no_minimax_and_no_classes() {
+    let options = Options { target: Target::Numbers, label: "kind".into(), ..Default::default() };
+    let data = numbers(7, 200);
+    let mixed = Options { minimax: true, ..options.clone() };
+    assert!(Pipeline::fit(&data, None, &mixed).is_err());
+    let mut pipeline = Pipeline::fit(&data, None, &options).unwrap().pipeline;
+    assert!(pipeline.use_minimax(&numbers(8, 100)).is_err());
+    let goal = Goal::PerClass(Box::new(Goal::MaxAbstain { share: 0.1 }));
+    let error = pipeline.calibrate(&numbers(8, 100), &goal, None).unwrap_err().to_string();
+    assert!(error.contains("no classes"), "{error}");
+    assert!(pipeline.flags_of(0.1, &[]).unwrap_err().to_string().contains("no p-values"));
+}
+
+#[test]
+fn few_flags_are_false_or_none_is_given() {
+    let mut pipeline = fitted();
+    // 48 rows were held out: their p-values are not exact.
+    let error = pipeline.flags_of(0.1, &[]).unwrap_err().to_string();
+    assert!(error.contains("at least 400 rows"), "{error}");
+    let goal = Goal::MaxAbstain { share: 0.1 };
+    pipeline.calibrate(&labelled(vectors(130, 300)), &goal, None).unwrap();
+    assert!(pipeline.flags_of(0.1, &[]).is_err(), "300 are too few");
+    // Over many held-out sets: a tenth of the flagged ones at the most is of the domain.
+    let near = pipeline.answer(&labelled(vectors(131, 150))).unwrap().len();
+    let mut shares = Vec::new();
+    for seed in 0..40 {
+        pipeline.calibrate(&labelled(vectors(200 + seed, 420)), &goal, None).unwrap();
+        let mut answers = pipeline.answer(&labelled(vectors(300 + seed, near))).unwrap();
+        answers.extend(pipeline.answer(&labelled(-1.0 * vectors(400 + seed, 50))).unwrap());
+        let flags = pipeline.flags(0.1, &answers).unwrap();
+        answers.iter_mut().for_each(|answer| flags.apply(answer));
+        let flagged = |rows: &[sngp_pipeline::Answer]| {
+            rows.iter().filter(|answer| answer.flagged == Some(true)).count()
+        };
+        assert_eq!(flagged(&answers), flags.flagged);
+        assert!(answers.iter().all(|a| a.flagged != Some(true) || !a.is_accepted()));
+        let falsely = flagged(&answers[..near]);
+        shares.push(falsely as f64 / flags.flagged.max(1) as f64);
+        assert!(flagged(&answers[near..]) > 10, "{flags:?}");
+    }
+    let mean = shares.iter().sum::<f64>() / shares.len() as f64;
+    let spread = shares.iter().map(|share| (share - mean).powi(2)).sum::<f64>();
+    let error = spread.sqrt() / shares.len() as f64;
+    assert!(mean <= 0.1 * 0.75 + 3.0 * error, "{mean} +- {error}");
+    // What is saved can still be promised; what changed cannot, until p-values are made anew.
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path().join("model");
+    pipeline.save(&folder).unwrap();
+    let mut loaded = Pipeline::load(&folder, &burn::tensor::Device::flex()).unwrap();
+    let basis = loaded.flags_of(0.1, &[0.5]).unwrap().basis;
+    assert!(basis.contains("on average at most 10 % of the rows flagged"), "{basis}");
+    loaded.calibrate(&labelled(vectors(132, 100)), &goal, None).unwrap();
+    assert!(loaded.flags_of(0.1, &[0.5]).is_err());
+}
+
+#[test]
+fn a_promise_for_each_class_holds_for_each() {
+    let mut pipeline = fitted();
+    let held_out = labelled(vectors(140, 900));
+    let goal = Goal::PerClass(Box::new(Goal::MaxAbstain { share: 0.1 }));
+    let calibrated = pipeline.calibrate(&held_out, &goal, None).unwrap();
+    let decision = pipeline.decision().unwrap().clone();
+    assert_eq!(decision.by_class.len(), 3);
+    let accepted = calibrated.classes.iter().map(|class| class.accepted).sum::<usize>();
+    let answers = pipeline.answer(&held_out).unwrap();
+    assert_eq!(answers.iter().filter(|answer| answer.is_accepted()).count(), accepted);
+    // Fresh rows of each class that is predicted, and the same after saving.
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path().join("model");
+    pipeline.save(&folder).unwrap();
+    let loaded = Pipeline::load(&folder, &burn::tensor::Device::flex()).unwrap();
+    let fresh = labelled(vectors(141, 1500));
+    let answers = loaded.answer(&fresh).unwrap();
+    assert_eq!(pipeline.answer(&fresh).unwrap(), answers);
+    for class in 0..3 {
+        let own = |answer: &&sngp_pipeline::Answer| matches!(answer.outcome, Some(Outcome::Class { index, .. }) if index == class);
+        let rows: Vec<_> = answers.iter().filter(own).collect();
+        let rejected = rows.iter().filter(|answer| !answer.is_accepted()).count() as f64;
+        let share = rejected / rows.len() as f64;
+        assert!((0.04..0.18).contains(&share), "class {class}: {share} of {}", rows.len());
+    }
+    assert!(matches!(loaded.card().aim, Some(Aim::PerClass { .. })));
+    assert!(
+        pipeline
+            .calibrate(&held_out, &Goal::PerClass(Box::new(Goal::Threshold { value: 1.0 })), None)
+            .is_err()
+    );
+}
+
+#[test]
+fn an_error_on_average_accepts_more_than_one_with_confidence() {
+    let mut pipeline = fitted();
+    let held_out = labelled(vectors(150, 600));
+    let threshold = |pipeline: &mut Pipeline, goal: &Goal| {
+        pipeline.calibrate(&held_out, goal, None).unwrap();
+        pipeline.decision().unwrap().threshold
+    };
+    let sure = threshold(&mut pipeline, &Goal::MaxError { share: 0.2, confidence: 0.95 });
+    let mean = threshold(&mut pipeline, &Goal::MeanError { share: 0.2 });
+    assert!(mean >= sure, "{mean} {sure}");
+    assert!(pipeline.decision().unwrap().basis.starts_with("on average over held-out sets"));
+    assert!(matches!(pipeline.card().aim, Some(Aim::MeanError { .. })));
+}

@@ -7,7 +7,7 @@ use pyo3::types::PyDict;
 use sngp_pipeline::{Answer, AnswerValue, FieldKind, Outcome, Signature};
 
 /// One array or list a field of the signature, and beside them `index`, the number of the class,
-/// and `accepted`. What a row has no value of is NaN, -1 or `None` there; matrices that nobody asked
+/// `accepted`, and `flagged` where rows are. What a row has no value of is NaN, -1 or `None` there; matrices that nobody asked
 /// for are left out.
 pub fn columns<'py>(
     py: Python<'py>,
@@ -47,6 +47,10 @@ pub fn columns<'py>(
         };
         let indices: Vec<i64> = answers.iter().map(index).collect();
         columns.set_item("index", indices.into_pyarray(py))?;
+    }
+    if answers.iter().any(|answer| answer.flagged.is_some()) {
+        let flagged: Vec<bool> = answers.iter().map(|a| a.flagged == Some(true)).collect();
+        columns.set_item("flagged", flagged.into_pyarray(py))?;
     }
     let accepted: Vec<bool> = answers.iter().map(Answer::is_accepted).collect();
     columns.set_item("accepted", accepted.into_pyarray(py))?;

@@ -31,7 +31,9 @@ mod _core {
     #[pymodule_export]
     use super::head::{HeadPlan, merge_precisions, precision_matrix, precision_rows};
     #[pymodule_export]
-    use super::measures::{Detectors, classification_metric, detection_metric, registry, score};
+    use super::measures::{
+        Detectors, classification_metric, detection_metric, false_discovery, registry, score,
+    };
     #[pymodule_export]
     use super::pipeline::Pipeline;
     #[pymodule_export]

@@ -9,7 +9,7 @@ use pyo3::prelude::*;
 use sngp::Error;
 use sngp::detect::Geometry;
 use sngp::method::Method;
-use sngp::metrics::{Classification, Detection};
+use sngp::metrics::{Classification, Detection, false_discovery_limit};
 use sngp::predict::{Integration, Prediction, Predictive};
 use sngp::score::Score;
 
@@ -91,6 +91,20 @@ pub fn score<'py>(
         score.evaluate(&prediction)
     })?;
     Ok(values.into_pyarray(py))
+}
+
+/// Which p-values are flagged so that on average at most a share `rate` of those is flagged falsely
+/// (Benjamini-Hochberg).
+#[pyfunction]
+pub fn false_discovery<'py>(
+    py: Python<'py>,
+    p_values: PyReadonlyArray1<'py, f64>,
+    rate: f64,
+) -> PyResult<Bound<'py, PyArray1<bool>>> {
+    let p_values = p_values.as_array().to_vec();
+    let limit = detached(py, || false_discovery_limit(&p_values, rate))?;
+    let flagged = p_values.iter().map(|p| limit.is_some_and(|limit| *p <= limit));
+    Ok(flagged.collect::<Vec<bool>>().into_pyarray(py))
 }
 
 /// Every entry of a registry with what it is: `methods`, `scores`, `classification_metrics`,

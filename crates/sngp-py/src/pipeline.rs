@@ -117,14 +117,18 @@ impl Pipeline {
     }
 
     /// The answer to every row, as columns: what is predicted, how uncertain it is, whether it is
-    /// accepted, and why not. A row that cannot be used is answered as such.
-    #[pyo3(signature = (rows, probabilities=false))]
+    /// accepted, and why not. A row that cannot be used is answered as such. With `fdr`, rows are
+    /// flagged as OOD, on average at most that share of the flagged ones falsely.
+    #[pyo3(signature = (rows, probabilities=false, fdr=None))]
     fn answer<'py>(
         &self,
         py: Python<'py>,
         rows: &Rows,
         probabilities: bool,
+        fdr: Option<f64>,
     ) -> PyResult<Bound<'py, PyDict>> {
+        // What cannot be promised is said before anything is computed.
+        fdr.map(|rate| self.read().flags_of(rate, &[])).transpose().map_err(exception)?;
         let mut answers = Vec::with_capacity(rows.set.rows());
         for start in (0..rows.set.rows()).step_by(CHUNK) {
             py.check_signals()?;
@@ -134,6 +138,10 @@ impl Pipeline {
                 let prepared = model.card().preparation.prepare(&rows.set, &some)?;
                 model.answer_prepared(prepared, Detail { probabilities, ..Default::default() })
             })?);
+        }
+        if let Some(rate) = fdr {
+            let flags = self.read().flags(rate, &answers).map_err(exception)?;
+            answers.iter_mut().for_each(|answer| flags.apply(answer));
         }
         columns(py, &answers, &self.read().signature())
     }
@@ -153,29 +161,51 @@ impl Pipeline {
 
     /// Chooses when it abstains, by held-out rows: by the share of wrong answers among those
     /// accepted, by the share of rows rejected, or by a threshold of the score.
-    #[pyo3(signature = (rows, *, max_error=None, confidence=0.95, max_abstain=None, threshold=None, score=None))]
+    /// `on_average` and `per_class` say how those hold; `minimax` whether probabilities go to uniform
+    /// away from these rows.
+    #[pyo3(signature = (rows, *, max_error=None, confidence=0.95, on_average=false, max_abstain=None, threshold=None, per_class=false, score=None, minimax=None))]
     fn calibrate(
         &self,
         py: Python<'_>,
         rows: &Rows,
         max_error: Option<f64>,
         confidence: f64,
+        on_average: bool,
         max_abstain: Option<f64>,
         threshold: Option<f64>,
+        per_class: bool,
         score: Option<&str>,
+        minimax: Option<bool>,
     ) -> PyResult<Vec<String>> {
         let goal = match (max_error, max_abstain, threshold) {
-            (Some(share), None, None) => Goal::MaxError { share, confidence },
-            (None, Some(share), None) => Goal::MaxAbstain { share },
-            (None, None, Some(value)) => Goal::Threshold { value },
+            (Some(share), None, None) if on_average => Some(Goal::MeanError { share }),
+            (Some(share), None, None) => Some(Goal::MaxError { share, confidence }),
+            (None, Some(share), None) => Some(Goal::MaxAbstain { share }),
+            (None, None, Some(value)) => Some(Goal::Threshold { value }),
+            (None, None, None) if minimax.is_some() => None,
             _ => {
                 let message = "say one of max_error, max_abstain and threshold";
                 return Err(PyValueError::new_err(message));
             }
         };
         let score = score.map(|name| name.parse().map_err(exception)).transpose()?;
-        let done = detached(py, || self.write().calibrate(&rows.set, &goal, score))?;
-        Ok(done.remarks)
+        let goal = goal.map(|goal| if per_class { Goal::PerClass(Box::new(goal)) } else { goal });
+        detached(py, || {
+            let mut model = self.write();
+            let mut remarks = Vec::new();
+            if let Some(goal) = &goal {
+                remarks = model.calibrate(&rows.set, goal, score)?.remarks;
+            }
+            match minimax {
+                Some(true) => {
+                    let mixed = model.use_minimax(&rows.set)?.remarks;
+                    remarks = if goal.is_some() { remarks } else { mixed };
+                }
+                Some(false) => model.use_own_probabilities(),
+                None => {}
+            }
+            Ok(remarks)
+        })
     }
 
     /// Lets the variance know about more rows; what it knew fades by `decay` first.
@@ -360,6 +390,7 @@ fn read_options(given: &Bound<'_, PyDict>) -> PyResult<Options<'static>> {
             "encoder" => options.encoder = value.extract()?,
             "fine_tune" => options.fine_tune = value.extract()?,
             "max_tokens" => options.max_tokens = value.extract()?,
+            "minimax" => options.minimax = value.extract()?,
             "image_size" => options.image_size = value.extract()?,
             "seed" => options.seed = value.extract()?,
             other => {

@@ -30,10 +30,11 @@ type Vector<'py> = Bound<'py, PyArray1<f64>>;
 
 #[pymethods]
 impl Prediction {
-    /// Probabilities `[rows, classes]`.
+    /// Probabilities `[rows, classes]`: the model's own, or those of the minimax predictive.
     #[getter]
     fn probabilities<'py>(&self, py: Python<'py>) -> PyResult<Matrix<'py>> {
-        Ok(self.predicted.probabilities().map_err(exception)?.to_pyarray(py))
+        let stated = detached(py, || Ok(self.predicted.stated_probabilities()?.into_owned()))?;
+        Ok(stated.into_pyarray(py))
     }
 
     /// Logits `[rows, classes]`, made smaller by their variance: far from the data they fade.

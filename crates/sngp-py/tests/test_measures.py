@@ -42,6 +42,14 @@ def test_metrics_of_detection():
     assert metrics.auroc(values.astype(np.float32), is_ood.astype(int)) > 0.5
 
 
+def test_few_flags_are_false():
+    flagged = metrics.false_discovery([0.01, 0.9, 0.02, 0.5], 0.05)
+    assert flagged.tolist() == [True, False, True, False]
+    assert not metrics.false_discovery([0.2, 0.3], 0.1).any()
+    with pytest.raises(ValueError, match="false discovery rate"):
+        metrics.false_discovery([0.2], 2.0)
+
+
 def test_scores(predicted):
     logits, p, _ = predicted
     assert set(scores.names()) >= {"variance", "entropy", "max_probability", "dempster_shafer"}

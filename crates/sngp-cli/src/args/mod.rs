@@ -5,8 +5,8 @@ mod own;
 mod serve;
 
 pub use own::{
-    Calibrate, Evaluate, Export, ExportFormat, KindName, Merge, PrecisionArgs, TaskName, Train,
-    Update,
+    Calibrate, Evaluate, Export, ExportFormat, KindName, Merge, PrecisionArgs, PredictiveName,
+    TaskName, Train, Update,
 };
 #[cfg(feature = "serve")]
 pub use serve::{LoadTest, LogName, Serve};
@@ -302,6 +302,10 @@ pub struct Predict {
     /// Add the N most probable classes with their probabilities
     #[arg(long, value_name = "N", value_parser = at_least_one)]
     pub top_k: Option<usize>,
+    /// Flag rows as out-of-distribution so that on average at most this share of the flagged ones is
+    /// not (Benjamini-Hochberg over all rows, which are read twice); adds the column `flagged`
+    #[arg(long, value_name = "SHARE")]
+    pub fdr: Option<f64>,
 }
 
 fn predict_help() -> String {
@@ -313,6 +317,7 @@ fn predict_help() -> String {
          echo 0.5,0.2 | sngp predict demo/sngp\n  \
          sngp predict demo/sngp --data points.csv > predictions.csv\n  \
          sngp predict intents-model --data new.csv --out answers.parquet\n  \
+         sngp predict intents-model --data new.csv --fdr 0.1 --out flagged.csv\n  \
          cat new.jsonl | sngp predict intents-model --format jsonl\n  \
          sngp predict runs/clinc-minilm/sngp-0 --text 'what is my balance' --text 'who won in 1998'\n  \
          sngp predict runs/clinc-minilm/sngp-0 --data sentences.txt --json"

@@ -30,6 +30,16 @@ pub enum TaskName {
     Regression,
 }
 
+/// What probabilities are said.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum PredictiveName {
+    /// The model's own
+    Plain,
+    /// Mixed with the uniform distribution where a row is unlike the held-out ones (Eq. 4 of the
+    /// paper)
+    Minimax,
+}
+
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "Examples:\n  \
     sngp train --data customers.csv --label churned\n  \
@@ -106,6 +116,9 @@ pub struct Train {
     /// Height and width that images are resized to, a multiple of 4
     #[arg(long, value_name = "N", default_value_t = 32, value_parser = at_least_one)]
     pub image_size: usize,
+    /// What probabilities are said
+    #[arg(long, value_name = "NAME", default_value = "plain")]
+    pub predictive: PredictiveName,
     /// Seed of everything random
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub seed: u64,
@@ -145,11 +158,14 @@ pub struct Evaluate {
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "Examples:\n  \
     sngp calibrate intents-model --data held_out.csv --max-error 0.02 --confidence 0.95\n  \
+    sngp calibrate intents-model --data held_out.csv --max-error 0.02 --on-average\n  \
     sngp calibrate intents-model --data held_out.csv --max-abstain 0.05\n  \
+    sngp calibrate intents-model --data held_out.csv --max-abstain 0.05 --per-class\n  \
     sngp calibrate intents-model --data held_out.csv --tune-factor --max-abstain 0.05\n\n\
     --max-error promises that of the accepted examples at most this share is wrong, with the given\n\
     confidence, as long as examples to come are like the held-out ones. These must not have been\n\
-    used for anything else.")]
+    used for anything else. With --on-average the share is at most that on average over held-out\n\
+    sets (of the share of these examples that is accepted), and about every second set is above.")]
 pub struct Calibrate {
     /// A model made by `sngp train`; its decision rule is replaced
     pub model: PathBuf,
@@ -162,6 +178,13 @@ pub struct Calibrate {
     /// The confidence that --max-error holds
     #[arg(long, value_name = "SHARE", default_value_t = 0.95)]
     pub confidence: f64,
+    /// Let --max-error hold on average over held-out sets like this one instead: accepts more
+    #[arg(long, requires = "max_error", conflicts_with = "confidence")]
+    pub on_average: bool,
+    /// Let --max-error or --max-abstain hold for the answers of each class by itself, with a
+    /// threshold a class; nothing is answered as a class of which it cannot be shown
+    #[arg(long, conflicts_with = "threshold")]
+    pub per_class: bool,
     /// The largest share of examples like these that is rejected
     #[arg(long, value_name = "SHARE")]
     pub max_abstain: Option<f64>,
@@ -171,6 +194,10 @@ pub struct Calibrate {
     /// Choose the mean-field factor by the likelihood of these examples
     #[arg(long)]
     pub tune_factor: bool,
+    /// What probabilities are said from now on; how fast minimax ones go to uniform is chosen by
+    /// these examples
+    #[arg(long, value_name = "NAME")]
+    pub predictive: Option<PredictiveName>,
     /// The score to decide by [default: max_probability with --max-error, otherwise the model's]
     #[arg(long, value_name = "NAME", value_parser = score)]
     pub score: Option<Score>,

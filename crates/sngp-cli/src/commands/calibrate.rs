@@ -7,7 +7,7 @@ use sngp_pipeline::calibrate::{Calibrated, ClassCoverage, Goal};
 use sngp_pipeline::input::{Dataset, Place};
 use sngp_records::files::lock_folder;
 
-use crate::args::Calibrate;
+use crate::args::{Calibrate, PredictiveName};
 use crate::context::Context;
 use crate::output::{self, outln};
 
@@ -16,19 +16,22 @@ const SHOWN: usize = 5;
 
 pub fn run(args: &Calibrate, context: &Context) -> Result<()> {
     let goal = match (args.max_error, args.max_abstain, args.threshold) {
+        (Some(share), ..) if args.on_average => Some(Goal::MeanError { share }),
         (Some(share), ..) => Some(Goal::MaxError { share, confidence: args.confidence }),
         (None, Some(share), _) => Some(Goal::MaxAbstain { share }),
         (None, None, Some(value)) => Some(Goal::Threshold { value }),
-        (None, None, None) if args.tune_factor => None,
+        (None, None, None) if args.tune_factor || args.predictive.is_some() => None,
         (None, None, None) => bail!(
             "say what is accepted: --max-error SHARE, --max-abstain SHARE or --threshold VALUE \
-             (or --tune-factor)"
+             (or --tune-factor, or --predictive NAME)"
         ),
     };
+    let goal = goal.map(|goal| if args.per_class { Goal::PerClass(Box::new(goal)) } else { goal });
     let _lock = lock_folder(&args.model).map_err(sngp::Error::io(&args.model))?;
     let mut pipeline = Pipeline::load(&args.model, &context.device)?;
     let label = args.label.clone().unwrap_or_else(|| pipeline.card().label.clone());
-    let needs_labels = args.max_error.is_some() || args.tune_factor;
+    let minimax = args.predictive == Some(PredictiveName::Minimax);
+    let needs_labels = args.max_error.is_some() || args.tune_factor || minimax;
     let data = Dataset::read(&Place::parse(&args.data), Some(&label), needs_labels)?;
     if args.tune_factor {
         let factor = pipeline.tune_factor(&data)?;
@@ -38,6 +41,16 @@ pub fn run(args: &Calibrate, context: &Context) -> Result<()> {
     if let Some(goal) = &goal {
         calibrated = pipeline.calibrate(&data, goal, args.score.clone())?;
         calibrated.remarks.iter().for_each(|remark| context.progress.say(remark));
+    }
+    match args.predictive {
+        Some(PredictiveName::Minimax) => {
+            let mixed = pipeline.use_minimax(&data)?;
+            if goal.is_none() {
+                mixed.remarks.iter().for_each(|remark| context.progress.say(remark));
+            }
+        }
+        Some(PredictiveName::Plain) => pipeline.use_own_probabilities(),
+        None => {}
     }
     context.check_interrupted()?;
     pipeline.save(&args.model)?;
@@ -50,6 +63,7 @@ fn report(pipeline: &Pipeline, calibrated: &Calibrated, context: &Context) -> Re
         let decision = pipeline.decision();
         return output::json(json!({
             "decision": decision, "mean_field_factor": factor, "rows": calibrated.rows,
+            "minimax": pipeline.card().minimax,
             "classes": calibrated.classes, "remarks": calibrated.remarks,
         }));
     }

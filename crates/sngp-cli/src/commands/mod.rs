@@ -34,8 +34,24 @@ pub fn decided(pipeline: &Pipeline) -> String {
         Some(_) => "; it abstains from inputs unlike the training data in any case",
         None => "",
     };
+    let mixed = match pipeline.card().minimax {
+        Some(_) => "; probabilities go to uniform away from the held-out examples",
+        None => "",
+    };
     match pipeline.decision() {
-        Some(decision) => format!("{}: {}{guard}", rule(decision), decision.basis),
+        // What is compared is the model's own probability, not the one that is said.
+        Some(decision)
+            if !mixed.is_empty()
+                && decision.by_class.is_empty()
+                && decision.score == by_probability() =>
+        {
+            format!(
+                "it answers when the model's own probability is at least {:.4}: {}{guard}{mixed}",
+                1.0 - decision.threshold,
+                decision.basis
+            )
+        }
+        Some(decision) => format!("{}: {}{guard}{mixed}", rule(decision), decision.basis),
         None if guard.is_empty() => "it never abstains by itself".to_string(),
         None => {
             "it abstains from inputs unlike the training data, and from nothing else".to_string()
@@ -44,9 +60,16 @@ pub fn decided(pipeline: &Pipeline) -> String {
 }
 
 /// A rule, in words of probability where it is one.
-pub fn rule(Decision { score, threshold, .. }: &Decision) -> String {
-    if *score == Score::from(MaxProbability {}) {
+pub fn rule(Decision { score, threshold, by_class, .. }: &Decision) -> String {
+    if !by_class.is_empty() {
+        return format!("it answers when {score} is at most the threshold of its class");
+    }
+    if *score == by_probability() {
         return format!("it answers when the probability is at least {:.4}", 1.0 - threshold);
     }
     format!("it answers when {score} is at most {threshold:.6}")
+}
+
+fn by_probability() -> Score {
+    MaxProbability {}.into()
 }

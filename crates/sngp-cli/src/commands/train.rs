@@ -9,7 +9,7 @@ use sngp_pipeline::fit::Trial;
 use sngp_pipeline::input::{Dataset, Kind, Place, guess};
 use sngp_pipeline::{Card, Options, Pipeline, Target, Task};
 
-use crate::args::{KindName, TaskName, Train};
+use crate::args::{KindName, PredictiveName, TaskName, Train};
 use crate::context::Context;
 use crate::output::{self, outln};
 
@@ -53,6 +53,7 @@ pub fn run(args: &Train, context: &Context) -> Result<()> {
         fine_tune: args.fine_tune,
         max_tokens: args.max_tokens,
         image_size: args.image_size,
+        minimax: args.predictive == PredictiveName::Minimax,
         seed: args.seed,
         device: context.device.clone(),
         interrupter: context.interrupter.clone(),

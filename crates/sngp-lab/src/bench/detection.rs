@@ -1,6 +1,6 @@
-//! How well OOD inputs, and mistakes, are detected.
+//! How well OOD inputs, mistakes, and both together are detected.
 
-use sngp::metrics::{Detection, inside_and_outside};
+use sngp::metrics::{Detection, inside_and_outside, risk_coverage};
 use sngp::predict::Prediction;
 use sngp::score::Score;
 use sngp::{Error, Result};
@@ -47,7 +47,34 @@ pub fn mistakes(
     by_every(MISTAKES, default, measured, |score| Ok((score.evaluate(test)?, is_wrong.clone())))
 }
 
+/// The split of failure detection with an OOD set: what is wrong or OOD among right answers.
+pub fn failure_with(ood: &str) -> String {
+    format!("failure with {ood}")
+}
+
+/// Measures how well wrong answers and OOD inputs are detected among right answers, by every score.
+/// Nothing is measured where no answer is right.
+pub fn failures(
+    name: &str,
+    test: &Prediction,
+    labels: &[usize],
+    ood: &Prediction,
+    default: &Score,
+    measured: &mut Measured,
+) -> Result<()> {
+    let mut failed: Vec<bool> = test.labels()?.iter().zip(labels).map(|(a, b)| a != b).collect();
+    if !failed.contains(&false) {
+        return Ok(());
+    }
+    failed.resize(test.rows() + ood.rows(), true);
+    by_every(&failure_with(name), default, measured, |score| {
+        let (scores, _) = inside_and_outside(&score.evaluate(test)?, &score.evaluate(ood)?);
+        Ok((scores, failed.clone()))
+    })
+}
+
 /// Measures every score on what `sort` gives for it: its values, and which of them should be high.
+/// `aurc` is the area under the risk-coverage curve with those as the errors.
 fn by_every(
     name: &str,
     default: &Score,
@@ -64,12 +91,16 @@ fn by_every(
         if score.name() == default.name() {
             measured.add(&split, DEFAULT, 1.0);
         }
+        let is_low: Vec<bool> = is_high.iter().map(|high| !high).collect();
+        let mut figures = vec![("aurc", risk_coverage(&scores, &is_low)?.area())];
         for metric in Detection::all() {
-            let value = metric.evaluate(&scores, &is_high)?;
+            figures.push((metric.name(), metric.evaluate(&scores, &is_high)?));
+        }
+        for (metric, value) in figures {
             if score.name() == default.name() {
-                measured.add(name, metric.name(), value);
+                measured.add(name, metric, value);
             }
-            measured.add(&split, metric.name(), value);
+            measured.add(&split, metric, value);
         }
     }
     Ok(())
@@ -129,5 +160,27 @@ mod tests {
         let (mut measured, default) = (Measured::default(), Score::from(MaxProbability {}));
         detection("zoo", &prediction(), &ood, &default, &mut measured).unwrap();
         assert_eq!(value(&measured, "zoo", "auroc"), Some(1.0));
+    }
+
+    #[test]
+    fn failures_are_mistakes_and_ood_inputs_alike() {
+        let mut ood = prediction();
+        ood.predictive = Predictive::Classes(ndarray::Array2::from_elem((4, 2), 0.5));
+        let default = Score::from(MaxProbability {});
+        let of = |labels: &[usize]| {
+            let mut measured = Measured::default();
+            failures("zoo", &prediction(), labels, &ood, &default, &mut measured).unwrap();
+            measured
+        };
+        let last_wrong = of(&[0, 0, 0, 1]);
+        assert_eq!(value(&last_wrong, "failure with zoo", "auroc"), Some(1.0));
+        // Three right answers come first, then five failures: 1/4, 2/5, .. of 8 rows.
+        let area = (4..=8).map(|kept| f64::from(kept - 3) / f64::from(kept)).sum::<f64>() / 8.0;
+        let found = value(&last_wrong, "failure with zoo", "aurc").unwrap();
+        assert!((found - area).abs() < 1e-12, "{found} {area}");
+        // The most certain one is wrong: it comes before the three right ones.
+        let auroc = value(&of(&[1, 0, 0, 0]), "failure with zoo", "auroc").unwrap();
+        assert!((auroc - 4.0 / 5.0).abs() < 1e-12, "{auroc}");
+        assert_eq!(of(&[1; 4]).figures, []);
     }
 }

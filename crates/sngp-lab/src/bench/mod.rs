@@ -11,7 +11,7 @@ mod study;
 pub mod tables;
 mod tuning;
 
-pub use detection::{MISTAKES, detection, mistakes};
+pub use detection::{MISTAKES, detection, failure_with, failures, mistakes};
 pub(crate) use networks::single_method;
 pub use networks::{Networks, RunOptions};
 pub use search::{BoundOf, Choice, Found, Search, Trial};

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use super::detection::{DEFAULT, by_score};
+use super::detection::{DEFAULT, by_score, failure_with};
 use crate::published::Figures;
 use crate::report::Report;
 
@@ -43,6 +43,22 @@ pub fn beside_the_paper(
 
 /// AUROC and AUPR by every score; the one a method is measured by in bold.
 pub fn by_every_score(report: &Report, of: &str, heading: &str) -> String {
+    scores_beside(report, of, heading, ("aupr", "AUPR"))
+}
+
+/// How failures, wrong answers and OOD inputs alike, are detected by every score.
+pub fn failures_by_every_score(report: &Report, ood: &str) -> String {
+    let heading = format!("Failure (wrong or {ood})");
+    scores_beside(report, &failure_with(ood), &heading, ("aurc", "AURC"))
+}
+
+/// AUROC and another metric, with its title, by every score.
+fn scores_beside(
+    report: &Report,
+    of: &str,
+    heading: &str,
+    (metric, title): (&str, &str),
+) -> String {
     let prefix = by_score(of);
     let scores: Vec<&str> =
         report.splits().filter_map(|split| split.strip_prefix(prefix.as_str())).collect();
@@ -50,7 +66,7 @@ pub fn by_every_score(report: &Report, of: &str, heading: &str) -> String {
         return String::new();
     }
     let mut text = format!(
-        "{heading} AUROC / AUPR by every score; the one the method is measured by in bold.\n\n"
+        "{heading} AUROC / {title} by every score; the one the method is measured by in bold.\n\n"
     );
     let _ = writeln!(text, "| method | {} |", scores.join(" | "));
     let _ = writeln!(text, "|---|{}", "---|".repeat(scores.len()));
@@ -58,11 +74,11 @@ pub fn by_every_score(report: &Report, of: &str, heading: &str) -> String {
         let cell = |score: &&str| {
             let split = format!("{prefix}{score}");
             let mean = |metric| report.find(method, &split, metric).map(|row| row.mean);
-            match (mean("auroc"), mean("aupr")) {
-                (Some(auroc), Some(aupr)) if mean(DEFAULT).is_some() => {
-                    format!("**{auroc:.4} / {aupr:.4}**")
+            match (mean("auroc"), mean(metric)) {
+                (Some(auroc), Some(other)) if mean(DEFAULT).is_some() => {
+                    format!("**{auroc:.4} / {other:.4}**")
                 }
-                (Some(auroc), Some(aupr)) => format!("{auroc:.4} / {aupr:.4}"),
+                (Some(auroc), Some(other)) => format!("{auroc:.4} / {other:.4}"),
                 _ => "–".to_string(),
             }
         };

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::experiment::DataConfig;
 use crate::bench::MISTAKES;
-use crate::bench::tables::{beside_the_paper, by_every_score, ending};
+use crate::bench::tables::{beside_the_paper, by_every_score, ending, failures_by_every_score};
 use crate::published;
 use crate::report::Report;
 
@@ -32,6 +32,7 @@ pub fn document(title: &str, data: &DataConfig, report: &Report) -> String {
     }
     text += &by_every_score(report, "oos", "OOS");
     text += &by_every_score(report, MISTAKES, "mistakes among the test sentences");
+    text += &failures_by_every_score(report, "oos");
     text += &ending(report);
     text
 }

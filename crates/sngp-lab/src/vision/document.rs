@@ -4,7 +4,9 @@ use sngp::method::Method;
 
 use super::run::PLOTS;
 use super::{ImageData, NetworkConfig, PretrainedConfig, ShiftConfig, Trained, VisionExperiment};
-use crate::bench::tables::{Column, beside_the_paper, by_every_score, ending};
+use crate::bench::tables::{
+    Column, beside_the_paper, by_every_score, ending, failures_by_every_score,
+};
 use crate::bench::{MISTAKES, single_method};
 use crate::published;
 use crate::report::Report;
@@ -60,6 +62,7 @@ pub fn document(name: &str, experiment: &VisionExperiment, report: &Report) -> S
     }
     for name in ood {
         text += &by_every_score(report, name, name);
+        text += &failures_by_every_score(report, name);
     }
     text += &by_every_score(report, MISTAKES, "mistakes among the test images");
     text += &ending(report);

@@ -11,7 +11,7 @@ use sngp_report::evidence::{Evidence, Scored, plots};
 
 use super::measured_on::MeasuredOn;
 use super::run::PLOTS;
-use crate::bench::{Measured, RunOptions, class_labels, detection, latency, mistakes};
+use crate::bench::{Measured, RunOptions, class_labels, detection, failures, latency, mistakes};
 
 /// Measures a model on clean, corrupted and foreign images.
 pub(super) fn measure(
@@ -46,6 +46,7 @@ pub(super) fn measure(
         check_interrupted(&options.interrupter)?;
         let ood = model.predict(&**images)?;
         detection(name, &test, &ood, &score, measured)?;
+        failures(name, &test, labels, &ood, &score, measured)?;
         if index == 0 {
             evidence.ood = score.evaluate(&ood)?;
         }

@@ -11,7 +11,7 @@ use sngp::{Error, Result};
 
 use super::shift::ShiftConfig;
 use super::source::Source;
-use crate::bench::{MISTAKES, TuningConfig};
+use crate::bench::{MISTAKES, TuningConfig, failure_with};
 use crate::dataset::image::Augmentation;
 use crate::experiment::{check_networks, overlaid, read};
 use crate::published;
@@ -218,7 +218,10 @@ impl VisionExperiment {
     /// Figures are told apart by the name of what they were measured on.
     fn check_ood(&self) -> Result<()> {
         let names: Vec<&str> = self.ood.iter().map(|one| one.source.name()).collect();
-        let is_taken = |name: &&&str| OTHER_SPLITS.contains(*name) || name.contains(" by ");
+        let is_taken = |name: &&&str| {
+            let failure = name.starts_with(&failure_with(""));
+            OTHER_SPLITS.contains(*name) || name.contains(" by ") || failure
+        };
         if let Some(name) = names.iter().find(is_taken) {
             let message = format!("experiment: an OOD set cannot be called `{name}`; rename it");
             return Err(Error::Data(message));

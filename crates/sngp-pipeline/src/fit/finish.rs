@@ -14,8 +14,9 @@ use super::examples::{Examples, TrainInputs};
 use super::labels::Learning;
 use super::network::Fit;
 use super::options::Options;
+use crate::aim::Aim;
 use crate::calibration_rows::CalibrationRows;
-use crate::card::{Aim, Card, HeldOut, Task, Training};
+use crate::card::{Card, HeldOut, Task, Training};
 use crate::decide::largest_logits;
 use crate::detectors::geometry;
 use crate::guard::{Guard, GuardSums, View};
@@ -65,6 +66,8 @@ pub(super) fn finish(
         aim: None,
         uncalibrated: false,
         reference: Vec::new(),
+        minimax: None,
+        fresh_p_values: false,
     };
     let mut pipeline = Pipeline {
         card,
@@ -87,6 +90,10 @@ pub(super) fn finish(
     }
     match &learning.held_out {
         Targets::Classes { labels, .. } => {
+            if options.minimax {
+                pipeline.choose_minimax(&prediction, labels)?;
+                prediction.combination = pipeline.combination.clone();
+            }
             pipeline.card.task =
                 classes(&mut pipeline.card.held_out, &prediction, labels, learning)?;
         }
@@ -107,9 +114,9 @@ fn classes(
     labels: &[usize],
     learning: &Learning,
 ) -> Result<Task> {
-    let probabilities = prediction.probabilities()?;
+    let probabilities = prediction.stated_probabilities()?;
     for metric in Classification::all() {
-        let value = metric.evaluate(probabilities, labels)?;
+        let value = metric.evaluate(probabilities.view(), labels)?;
         held_out.metrics.push((metric.name().to_string(), value));
     }
     held_out.weakest = weakest(prediction, labels, &learning.names)?;

@@ -57,6 +57,8 @@ pub struct Options<'a> {
     pub max_tokens: usize,
     /// Height and width that images are resized to.
     pub image_size: usize,
+    /// Whether probabilities go to uniform away from the data (Eq. 4 of the paper).
+    pub minimax: bool,
     /// Determines everything random.
     pub seed: u64,
     /// The device.
@@ -87,6 +89,7 @@ impl Default for Options<'_> {
             fine_tune: false,
             max_tokens: 64,
             image_size: 32,
+            minimax: false,
             seed: 0,
             device: Device::flex(),
             interrupter: Interrupter::new(),
@@ -108,6 +111,9 @@ impl Options<'_> {
         }
         if self.features == 0 {
             return Err(Error::config("features", 0, "it must be at least 1"));
+        }
+        if self.minimax && self.regression() {
+            return Err(crate::predictive::no_classes());
         }
         crate::limits::check_sizes(self.epochs(), self.features, 1)
     }

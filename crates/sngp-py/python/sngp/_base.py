@@ -67,14 +67,18 @@ class Estimator(BaseEstimator):
         X, _ = self._checked(X)
         return self.pipeline_.predict(self._labelled(X, None))
 
-    def answer(self, X, probabilities=False):
+    def answer(self, X, probabilities=False, fdr=None):
         """The answer to every row, as a dictionary of columns.
 
         `decision` is `accept` or `abstain`, `reason` says why it abstains. A row that cannot be used
         is answered as such and stops no other. `pandas.DataFrame(model.answer(X))` is a table.
+
+        With `fdr`, rows of `X` are flagged as out-of-distribution (`flagged`), so that on average at
+        most that share of the flagged ones is not; a flagged row is not accepted. This needs a
+        `calibrate` with 400 rows or more.
         """
         check_is_fitted(self)
-        return self.pipeline_.answer(self._rows(X), probabilities)
+        return self.pipeline_.answer(self._rows(X), probabilities, fdr)
 
     def score_samples(self, X):
         """How much like the training data every row is; higher is more so.
@@ -92,9 +96,12 @@ class Estimator(BaseEstimator):
         *,
         max_error=None,
         confidence=0.95,
+        on_average=False,
         max_abstain=None,
         threshold=None,
+        per_class=False,
         score=None,
+        minimax=None,
     ):
         """Chooses when it abstains, by rows that played no part in the training.
 
@@ -102,15 +109,22 @@ class Estimator(BaseEstimator):
         With `max_abstain`, at most that share of rows like these is rejected. With `threshold`, what
         is more uncertain is rejected. Rows that it has learned from are left out, and
         `calibration_remarks_` says so.
+
+        With `on_average`, `max_error` holds on average over sets of rows like these, and more is
+        accepted. With `per_class`, what is asked for holds for the answers of each class by itself.
+        With `minimax`, probabilities go to uniform away from these rows; `False` ends that.
         """
         check_is_fitted(self)
         self.calibration_remarks_ = self.pipeline_.calibrate(
             self._rows(X, y),
             max_error=max_error,
             confidence=confidence,
+            on_average=on_average,
             max_abstain=max_abstain,
             threshold=threshold,
+            per_class=per_class,
             score=score,
+            minimax=minimax,
         )
         return self
 
@@ -215,9 +229,12 @@ class Classifier(ClassifierMixin, Estimator):
         logs = self.predict_log_proba(X)
         return logs[:, 1] - logs[:, 0] if len(self.classes_) == 2 else logs
 
-    def predict_or_abstain(self, X, abstain=None):
-        """The class of every row that the model answers, and `abstain` for the others."""
-        answers = self.answer(X)
+    def predict_or_abstain(self, X, abstain=None, fdr=None):
+        """The class of every row that the model answers, and `abstain` for the others.
+
+        With `fdr`, also for those of `X` that are flagged as out-of-distribution, see `answer`.
+        """
+        answers = self.answer(X, fdr=fdr)
         places = np.empty(len(self.classes_), dtype=int)
         places[self._order] = np.arange(len(self.classes_))
         accepted = answers["accepted"]

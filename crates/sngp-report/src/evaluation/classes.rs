@@ -1,8 +1,9 @@
 //! A model of classes, measured.
 
-use ndarray::Axis;
-use sngp::Result;
-use sngp::metrics::{Classification, Ece, reliability};
+use ndarray::{Array2, Axis, concatenate};
+use sngp::metrics::{Classification, Ece, UnionCalibration, reliability};
+use sngp::predict::Prediction;
+use sngp::{Error, Result};
 use sngp_pipeline::Pipeline;
 use sngp_pipeline::fit::{KnownRows, known_rows};
 use sngp_pipeline::input::Dataset;
@@ -50,8 +51,9 @@ pub(super) fn measure(
     evidence.test = scored(&test, model)?;
     add_ood(evidence, Some(&score), &ood)?;
     class_metrics(evidence, Set::Test, &test)?;
-    let probabilities = test.measured.prediction.probabilities()?;
-    evidence.reliability = reliability(probabilities, &test.classes, Ece::default().bins)?;
+    union(evidence, &test, &ood)?;
+    let probabilities = test.measured.prediction.stated_probabilities()?;
+    evidence.reliability = reliability(probabilities.view(), &test.classes, Ece::default().bins)?;
     evidence.classes = class_rows(&test, model.labels(), evidence)?;
     evidence.confusions = confusions(&test, model.labels(), evidence)?;
     examples(evidence, model, &test)?;
@@ -108,7 +110,8 @@ fn scored(rows: &Labelled<'_>, model: &Pipeline) -> Result<Vec<Scored>> {
 }
 
 fn class_metrics(evidence: &mut Evidence, set: Set, rows: &Labelled<'_>) -> Result<()> {
-    let probabilities = rows.measured.prediction.probabilities()?;
+    let prediction = &rows.measured.prediction;
+    let (own, stated) = (prediction.probabilities()?, prediction.stated_probabilities()?);
     // The area under the risk-coverage curve is measured by each score, this one's among them.
     let mut metrics = Classification::all();
     metrics.retain(|metric| !matches!(metric, Classification::Aurc(_)));
@@ -116,8 +119,76 @@ fn class_metrics(evidence: &mut Evidence, set: Set, rows: &Labelled<'_>) -> Resu
         .iter()
         .map(|metric| Told::new(metric.name(), metric.summary(), Some(metric.higher_is_better())));
     add(evidence, Place::of(set), told.collect(), rows.classes.len(), true, |chosen| {
-        let probabilities = probabilities.select(Axis(0), chosen);
+        let probabilities = stated.select(Axis(0), chosen);
         let labels = pick(&rows.classes, chosen);
         metrics.iter().map(|metric| metric.evaluate(probabilities.view(), &labels)).collect()
+    })?;
+    if !is_mixed(prediction) {
+        return Ok(());
+    }
+    metrics.retain(|metric| matches!(metric, Classification::Ece(_) | Classification::Nll(_)));
+    let told = metrics.iter().map(|metric| alone(metric.name())).collect();
+    add(evidence, Place::of(set), told, rows.classes.len(), true, |chosen| {
+        let probabilities = own.select(Axis(0), chosen);
+        let labels = pick(&rows.classes, chosen);
+        metrics.iter().map(|metric| metric.evaluate(probabilities.view(), &labels)).collect()
+    })
+}
+
+/// Whether other probabilities are said than the model's own.
+fn is_mixed(prediction: &Prediction) -> bool {
+    prediction.combination.as_ref().is_some_and(|told| told.minimax().is_some())
+}
+
+/// A metric of the model's own probabilities, beside that of those which are said.
+fn alone(metric: &str) -> Told {
+    let summary = "the same before probabilities are mixed with the uniform distribution";
+    Told::new(format!("{metric} of the model alone"), summary, Some(false))
+}
+
+/// ECE and NLL over test and OOD rows together, where there are OOD rows.
+fn union(evidence: &mut Evidence, test: &Labelled<'_>, ood: &OodSets<'_>) -> Result<()> {
+    if ood.is_empty() {
+        return Ok(());
+    }
+    let told = vec![
+        Told::new(
+            "ece",
+            "expected calibration error, where any answer to an OOD row is wrong",
+            Some(false),
+        ),
+        Told::new("nll", "cross-entropy, with uniform as the target of OOD rows", Some(false)),
+    ];
+    let stated = |rows: &Prediction| Ok(rows.stated_probabilities()?.into_owned());
+    union_of(evidence, told, test, ood, stated)?;
+    if is_mixed(&test.measured.prediction) {
+        let own = |rows: &Prediction| Ok(rows.probabilities()?.to_owned());
+        union_of(evidence, vec![alone("ece"), alone("nll")], test, ood, own)?;
+    }
+    Ok(())
+}
+
+fn union_of(
+    evidence: &mut Evidence,
+    told: Vec<Told>,
+    test: &Labelled<'_>,
+    ood: &OodSets<'_>,
+    probabilities: impl Fn(&Prediction) -> Result<Array2<f64>>,
+) -> Result<()> {
+    let inside = probabilities(&test.measured.prediction)?;
+    let outside = ood.iter().map(|(_, set)| probabilities(&set.prediction));
+    let outside = outside.collect::<Result<Vec<_>>>()?;
+    let views: Vec<_> = outside.iter().map(|set| set.view()).collect();
+    let outside = concatenate(Axis(0), &views).map_err(|error| Error::Data(error.to_string()))?;
+    let rows = inside.nrows() + outside.nrows();
+    add(evidence, Place::of(Set::Union), told, rows, true, |chosen| {
+        let (known, unknown): (Vec<usize>, Vec<usize>) =
+            chosen.iter().partition(|row| **row < inside.nrows());
+        let unknown: Vec<usize> = unknown.iter().map(|row| row - inside.nrows()).collect();
+        let inside = inside.select(Axis(0), &known);
+        let outside = outside.select(Axis(0), &unknown);
+        let (labels, bins) = (pick(&test.classes, &known), Ece::default().bins);
+        let found = UnionCalibration::of(inside.view(), &labels, outside.view(), bins)?;
+        Ok(vec![found.ece, found.nll])
     })
 }

@@ -81,7 +81,10 @@ fn admitted(model: &Pipeline, inputs: &Prepared, answers: &[Answer]) -> Result<V
     let mut open = Vec::new();
     for (row, answer) in answers.iter().enumerate() {
         admitted.push(match &answer.verdict {
-            Verdict::Accepted | Verdict::Abstained { why: Reason::Ambiguous } => true,
+            Verdict::Accepted => true,
+            // The threshold of its class is a rule of its own beside the common one.
+            Verdict::Abstained { why: Reason::Ambiguous } => decision
+                .is_none_or(|decision| answer.uncertainty.is_none_or(|u| !decision.accepts(u))),
             Verdict::Abstained { why: Reason::FarFromData } => {
                 let above = |limit| answer.uncertainty.is_some_and(|value| value > limit);
                 if decision.is_some_and(|decision| above(decision.threshold)) {

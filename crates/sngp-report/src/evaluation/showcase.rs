@@ -167,7 +167,8 @@ fn outcomes(
     model: &Pipeline,
     prediction: &sngp::predict::Prediction,
 ) -> Result<Vec<(String, f64)>> {
-    if let Predictive::Classes(probabilities) = &prediction.predictive {
+    if let Predictive::Classes(_) = &prediction.predictive {
+        let probabilities = prediction.stated_probabilities()?;
         let names = model.labels();
         let found = prediction.labels()?.into_iter().enumerate();
         return Ok(found

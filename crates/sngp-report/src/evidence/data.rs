@@ -72,14 +72,17 @@ pub enum Set {
     Misclassification,
     /// OOD detection: OOD examples against test examples.
     Ood,
+    /// Test and OOD examples together: how well the probabilities are calibrated where an OOD
+    /// example should have uniform ones.
+    Union,
     /// Failure detection over test and OOD examples: what is wrong or OOD against what is right.
     Failure,
 }
 
 impl Set {
     /// All of them, in the order they are shown.
-    pub const ALL: [Self; 5] =
-        [Self::Test, Self::Shift, Self::Misclassification, Self::Ood, Self::Failure];
+    pub const ALL: [Self; 6] =
+        [Self::Test, Self::Shift, Self::Misclassification, Self::Ood, Self::Union, Self::Failure];
 
     /// The name in listings and files.
     pub fn name(self) -> &'static str {
@@ -88,6 +91,7 @@ impl Set {
             Self::Shift => "shift",
             Self::Misclassification => "misclassification",
             Self::Ood => "ood",
+            Self::Union => "union",
             Self::Failure => "failure",
         }
     }
@@ -170,7 +174,7 @@ pub struct Scored {
 impl Scored {
     /// What was predicted for labelled examples, scored; all of them admitted.
     pub fn of(prediction: &Prediction, labels: &[usize], score: &Score) -> sngp::Result<Vec<Self>> {
-        let probabilities = prediction.probabilities()?;
+        let probabilities = prediction.stated_probabilities()?;
         let uncertainty = score.evaluate(prediction)?;
         let rows = prediction.labels()?.into_iter().zip(labels).zip(uncertainty).enumerate();
         let row = |(index, ((found, &label), uncertainty)): (usize, ((usize, &usize), f64))| Self {

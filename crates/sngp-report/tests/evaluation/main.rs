@@ -239,3 +239,42 @@ fn every_score_and_detector_is_compared() {
     }
     assert!(html(&evidence).contains("By other scores and detectors"));
 }
+
+#[test]
+fn the_union_of_test_and_ood_rows_is_graded_before_and_after_mixing() {
+    let mut pipeline = classifier();
+    let test = labelled(400..700);
+    let far = Dataset::of_vectors((vectors(2000..2100) * -30.0).view()).unwrap();
+    let sets = Evaluation { ood: ood(&[("far", &far)]), ..Evaluation::on(&test) };
+    let plain = evaluate(&pipeline, &sets).unwrap();
+    let alone = evaluate(&pipeline, &Evaluation::on(&test)).unwrap();
+    assert!(alone.metrics.iter().all(|row| row.set != Set::Union), "it takes OOD rows");
+    assert!(plain.metrics.iter().all(|row| !row.name.ends_with("of the model alone")));
+    pipeline.use_minimax(&labelled(700..1300)).unwrap();
+    let mixed = evaluate(&pipeline, &sets).unwrap();
+    for name in ["ece", "nll"] {
+        let value = |evidence: &Evidence, set, name: &str| metric(evidence, set, None, name).value;
+        let before = format!("{name} of the model alone");
+        for set in [Set::Test, Set::Union] {
+            assert_eq!(value(&mixed, set, &before), value(&plain, set, name));
+        }
+        assert!(value(&mixed, Set::Union, name) < value(&plain, Set::Union, name), "{name}");
+    }
+    let [before, after] = [&plain, &mixed].map(|e| metric(e, Set::Test, None, "accuracy").value);
+    assert_eq!(before, after);
+    assert_eq!(plain.at_threshold(), mixed.at_threshold());
+    check(&mixed).unwrap();
+    assert!(html(&mixed).contains("Calibration over test and OOD examples"));
+}
+
+#[test]
+fn thresholds_of_classes_count_in_the_report_as_they_do_in_answers() {
+    let mut pipeline = classifier();
+    let goal = Goal::PerClass(Box::new(Goal::MaxAbstain { share: 0.2 }));
+    pipeline.calibrate(&labelled(700..1000), &goal, None).unwrap();
+    let (test, far) = (labelled(400..700), receding(40));
+    let sets = Evaluation { ood: ood(&[("far", &far)]), ..Evaluation::on(&test) };
+    let found = evaluate(&pipeline, &sets).unwrap().at_threshold();
+    assert_eq!(found.test.rows - found.test.answered, rejected(&pipeline, &test));
+    assert_eq!(found.ood[0].rejected, rejected(&pipeline, &far));
+}

@@ -1,9 +1,10 @@
 //! Several scores in one.
 
+use ndarray::Axis;
 use serde::{Deserialize, Serialize};
 
 use super::Reference;
-use crate::predict::Prediction;
+use crate::predict::{Minimax, Prediction};
 use crate::score::{
     Entropy, Knn, Mahalanobis, MaxProbability, RelativeMahalanobis, Score, Variance,
 };
@@ -42,6 +43,33 @@ pub struct Part {
 pub struct Combination {
     parts: Vec<Part>,
     usual: Reference,
+    rows: HeldOutRows,
+    minimax: Option<Minimax>,
+}
+
+/// Which held-out examples tell what the parts of a [`Combination`] and the whole are like.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum HeldOutRows {
+    /// The same ones both: p-values of the whole are close to exact, and no more.
+    #[default]
+    Shared,
+    /// Every second one the parts, the others the whole, whose p-values are then exact.
+    Split,
+}
+
+impl HeldOutRows {
+    fn of(rows: usize) -> Self {
+        if rows >= ENOUGH { Self::Split } else { Self::Shared }
+    }
+
+    fn tells_parts(self, row: usize) -> bool {
+        self == Self::Shared || row.is_multiple_of(2)
+    }
+
+    fn tells_whole(self, row: usize) -> bool {
+        self == Self::Shared || !row.is_multiple_of(2)
+    }
 }
 
 impl Combination {
@@ -72,30 +100,29 @@ impl Combination {
         if scores.is_empty() {
             return Err(Error::Unsupported("there is no score to combine".to_string()));
         }
-        let rows = prediction.rows();
-        let halves = rows >= ENOUGH;
-        let own = |row: &usize| !halves || row.is_multiple_of(2);
-        let others = |row: &usize| !halves || !row.is_multiple_of(2);
-        let pick = |values: &[f64], keep: &dyn Fn(&usize) -> bool| -> Vec<f64> {
-            (0..rows).filter(keep).map(|row| values[row]).collect()
+        let rows = HeldOutRows::of(prediction.rows());
+        let pick = |values: &[f64], keep: &dyn Fn(usize) -> bool| -> Vec<f64> {
+            (0..values.len()).filter(|row| keep(*row)).map(|row| values[row]).collect()
         };
         let parts = scores.into_iter().map(|(score, sense, weight)| {
-            let usual = Reference::new(pick(&score.evaluate(prediction)?, &own))?;
+            let values = score.evaluate(prediction)?;
+            let usual = Reference::new(pick(&values, &|row| rows.tells_parts(row)))?;
             Ok(Part { score, sense, weight, usual })
         });
         let parts: Vec<Part> = parts.collect::<Result<_>>()?;
         let whole = sum(&surprises(&parts, prediction)?);
-        Self::from_parts(parts, Reference::new(pick(&whole, &others))?)
+        let usual = Reference::new(pick(&whole, &|row| rows.tells_whole(row)))?;
+        Self::from_parts(parts, usual, rows)
     }
 
     /// A combination that was saved.
-    pub fn from_parts(parts: Vec<Part>, usual: Reference) -> Result<Self> {
+    pub fn from_parts(parts: Vec<Part>, usual: Reference, rows: HeldOutRows) -> Result<Self> {
         let combined = |part: &Part| matches!(part.score, Score::Combined(_));
         let counts = |part: &Part| part.weight > 0.0 && part.weight.is_finite();
         if parts.is_empty() || parts.iter().any(combined) || !parts.iter().all(counts) {
             return Err(Error::Data("a combination needs scores of other kinds".to_string()));
         }
-        Ok(Self { parts, usual })
+        Ok(Self { parts, usual, rows, minimax: None })
     }
 
     /// Its parts.
@@ -106,6 +133,47 @@ impl Combination {
     /// Its own values on held-out examples.
     pub fn usual(&self) -> &Reference {
         &self.usual
+    }
+
+    /// Which held-out examples tell what it is like.
+    pub fn rows(&self) -> HeldOutRows {
+        self.rows
+    }
+
+    /// The same combination where nobody can say any more that its p-values are exact.
+    pub fn with_shared_rows(self) -> Self {
+        Self { rows: HeldOutRows::Shared, ..self }
+    }
+
+    /// How the probabilities of rows that are unlike the held-out examples are said, where that is
+    /// not as they are.
+    pub fn minimax(&self) -> Option<Minimax> {
+        self.minimax
+    }
+
+    /// The same combination with another way to say probabilities.
+    pub fn with_minimax(self, minimax: Option<Minimax>) -> Self {
+        Self { minimax, ..self }
+    }
+
+    /// What [`Minimax::choose`] finds for the held-out examples that it was made of, of those that
+    /// tell what the whole is like.
+    pub fn choose_minimax(&self, prediction: &Prediction, labels: &[usize]) -> Result<Minimax> {
+        let (whole, probabilities) = (self.evaluate(prediction)?, prediction.probabilities()?);
+        if labels.len() != whole.len() {
+            return Err(Error::shape("labels", whole.len(), labels.len()));
+        }
+        let own = |row: &usize| self.rows.tells_whole(*row) && whole[*row].is_finite();
+        let rows: Vec<usize> = (0..whole.len()).filter(own).collect();
+        let whole: Vec<f64> = rows.iter().map(|&row| whole[row]).collect();
+        let labels: Vec<usize> = rows.iter().map(|&row| labels[row]).collect();
+        let probabilities = probabilities.select(Axis(0), &rows);
+        Minimax::choose(probabilities.view(), &self.surprise(&whole), &labels)
+    }
+
+    /// `-ln p` of [its values](Self::evaluate) among those of the held-out examples.
+    pub fn surprise(&self, values: &[f64]) -> Vec<f64> {
+        values.iter().map(|value| self.usual.surprise(*value)).collect()
     }
 
     /// `-ln p` of every row by every part, times its weight.

@@ -11,7 +11,7 @@ mod reference;
 mod subspace;
 
 pub use class_sums::ClassSums;
-pub use combination::{Combination, Part, Sense};
+pub use combination::{Combination, HeldOutRows, Part, Sense};
 pub use gaussians::ClassGaussians;
 pub use neighbours::Neighbours;
 pub use reference::Reference;

@@ -5,13 +5,15 @@
 //! 1. *Are the probabilities right?* [`accuracy`], [`nll`] and [`brier`] grade them against the
 //!    labels; in [`balanced_accuracy`] and [`macro_f1`] rare classes count as much as frequent
 //!    ones; [`reliability`] bins them by confidence, and [`ece`] sums the gaps up. For
-//!    regression there are [`rmse`] and [`gaussian_nll`].
+//!    regression there are [`rmse`] and [`gaussian_nll`]. [`UnionCalibration`] grades them where
+//!    rows of no class are among the others.
 //! 2. *Is the model right when it is sure?* [`risk_coverage`] keeps the most certain predictions
 //!    first and follows the error rate, [`loss_coverage`] any other loss; [`RiskCoverage::area`]
 //!    and [`RiskCoverage::accuracy_at`] make numbers of it.
 //! 3. *Does the score tell strange inputs from familiar ones?* [`auroc`], [`average_precision`]
 //!    and [`fpr_at_tpr`] rank OOD inputs, the positives, against in-distribution ones;
-//!    [`detection_curve`] has the curves they are read off.
+//!    [`detection_curve`] has the curves they are read off. Of the rows that are flagged,
+//!    [`false_discovery_limit`] keeps the false ones few.
 //!
 //! [`spearman`] compares two rankings, and [`MeanStderr`] sums up a figure over seeds.
 //!
@@ -50,6 +52,7 @@ mod brier;
 mod calibration;
 mod conformal;
 mod detection_curve;
+mod false_discovery;
 mod fpr;
 mod input;
 mod nll;
@@ -61,6 +64,7 @@ mod selective;
 mod summary;
 #[cfg(test)]
 mod tests;
+mod union;
 
 pub use accuracy::{Accuracy, accuracy};
 pub use auroc::{Auroc, auroc};
@@ -69,6 +73,7 @@ pub use brier::{Brier, brier};
 pub use calibration::{Bin, Ece, calibration_error, ece, reliability};
 pub use conformal::conformal_quantile;
 pub use detection_curve::{DetectionCurve, detection_curve};
+pub use false_discovery::false_discovery_limit;
 pub use fpr::{FprAt95Tpr, fpr_at_tpr};
 pub use input::fewest;
 pub use nll::{Nll, nll};
@@ -78,6 +83,7 @@ pub use regression::{gaussian_nll, rmse};
 pub use risk_coverage::{RiskCoverage, RiskCoveragePoint, loss_coverage, risk_coverage};
 pub use selective::{AccuracyAtCoverage, Aurc};
 pub use summary::MeanStderr;
+pub use union::UnionCalibration;
 
 /// A figure for predicted class probabilities, given the true classes.
 ///

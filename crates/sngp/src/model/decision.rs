@@ -21,6 +21,10 @@ pub struct Decision {
     /// nothing about inputs far from all data, where the model may be wrong with certainty.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub distance: Option<Condition>,
+    /// The largest uncertainty that is accepted of each class that is predicted, none for a class
+    /// that nothing is answered as; empty where one threshold is for all.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub by_class: Vec<Option<f64>>,
 }
 
 /// One more condition of a [`Decision`].
@@ -84,13 +88,40 @@ impl Decision {
             "on average at most {} % of examples like the {rows} held-out ones are rejected",
             percent(share)
         );
-        Ok(Self { score, threshold, basis, distance: None })
+        Ok(Self::at(threshold, score, basis))
+    }
+
+    /// The rule of one threshold and nothing else.
+    pub fn at(threshold: f64, score: Score, basis: String) -> Self {
+        Self { score, threshold, basis, distance: None, by_class: Vec::new() }
     }
 
     /// Whether a prediction of this uncertainty is accepted, as far as the first rule goes. What
     /// is no number is not.
     pub fn accepts(&self, uncertainty: f64) -> bool {
         uncertainty <= self.threshold
+    }
+
+    /// The same of a prediction of a class.
+    ///
+    /// ```
+    /// use sngp::model::Decision;
+    /// use sngp::score::{Score, Variance};
+    ///
+    /// let rule = Decision::at(0.5, Score::from(Variance {}), String::new());
+    /// assert!(rule.accepts_as(0.4, 1));
+    /// let rule = Decision { by_class: vec![Some(0.5), Some(0.3), None], ..rule };
+    /// assert!(rule.accepts_as(0.4, 0) && !rule.accepts_as(0.4, 1) && !rule.accepts_as(0.0, 2));
+    /// ```
+    pub fn accepts_as(&self, uncertainty: f64, class: usize) -> bool {
+        let own = match self.by_class.as_slice() {
+            [] => true,
+            classes => {
+                let limit = classes.get(class).copied().flatten();
+                limit.is_some_and(|limit| uncertainty <= limit)
+            }
+        };
+        own && self.accepts(uncertainty)
     }
 }
 

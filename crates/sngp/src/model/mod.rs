@@ -13,6 +13,7 @@ mod estimator;
 mod fitted;
 mod inspection;
 mod manifest;
+mod mean_risk;
 mod output;
 mod parameters;
 mod plausible;

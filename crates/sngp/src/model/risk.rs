@@ -103,7 +103,7 @@ impl Decision {
             held_out.len(),
             100.0 * accepted as f64 / test.total() as f64
         );
-        Some(Self { score: score.clone(), threshold, basis, distance: None })
+        Some(Self::at(threshold, score.clone(), basis))
     }
 }
 

@@ -8,7 +8,7 @@ mod quadrature;
 
 pub use calibration::Calibration;
 pub use integration::Integration;
-pub use minimax::minimax;
+pub use minimax::{Minimax, minimax};
 pub use prediction::{Prediction, Predictive};
 pub(crate) use quadrature::expectation;
 

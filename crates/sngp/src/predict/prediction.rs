@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ndarray::{Array2, ArrayView2, Axis, concatenate};
+use ndarray::{Array2, ArrayView2, Axis, CowArray, Ix2, concatenate};
 
 use super::integration::adjusted_logits;
 use crate::detect::{Combination, Detectors};
@@ -56,6 +56,19 @@ impl Prediction {
             Predictive::Normal { .. } | Predictive::Rate(_) => {
                 Err(Error::Unsupported("this model predicts numbers, not classes".to_string()))
             }
+        }
+    }
+
+    /// The probabilities that are said. They are the model's own, or, where it was told to mix
+    /// them with the uniform distribution out of domain, what [`Minimax`](super::Minimax) makes of
+    /// those. Scores and the most probable class always go by the model's own.
+    pub fn stated_probabilities(&self) -> Result<CowArray<'_, f64, Ix2>> {
+        let own = self.probabilities()?;
+        match self.combination.as_ref().and_then(|told| Some((told, told.minimax()?))) {
+            Some((told, minimax)) => {
+                Ok(minimax.mix(own, &told.surprise(&told.evaluate(self)?))?.into())
+            }
+            None => Ok(own.into()),
         }
     }
 

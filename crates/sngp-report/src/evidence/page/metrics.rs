@@ -33,6 +33,7 @@ fn title(set: Set) -> &'static str {
         Set::Shift => "Shifted examples",
         Set::Misclassification => "Misclassification detection: wrong test answers against right",
         Set::Ood => "OOD detection: out-of-distribution examples against test examples",
+        Set::Union => "Calibration over test and OOD examples, which have no right class",
         Set::Failure => "Failure detection: wrong or OOD against right, over test and OOD examples",
     }
 }

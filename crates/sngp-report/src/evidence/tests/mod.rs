@@ -41,19 +41,26 @@ fn full(text: &str) -> Evidence {
         title: owned(),
         facts: vec![(owned(), owned())],
         score: owned(),
-        metrics: [Set::Test, Set::Shift, Set::Ood, Set::Misclassification, Set::Failure]
-            .map(|set| MetricRow {
-                set,
-                ood: (set == Set::Ood).then(owned),
-                by: (set == Set::Failure).then(|| "compared".to_owned()),
-                name: owned(),
-                summary: owned(),
-                higher_is_better: Some(true),
-                value: 0.5,
-                low: Some(0.4),
-                high: None,
-            })
-            .to_vec(),
+        metrics: [
+            Set::Test,
+            Set::Shift,
+            Set::Ood,
+            Set::Misclassification,
+            Set::Union,
+            Set::Failure,
+        ]
+        .map(|set| MetricRow {
+            set,
+            ood: (set == Set::Ood).then(owned),
+            by: (set == Set::Failure).then(|| "compared".to_owned()),
+            name: owned(),
+            summary: owned(),
+            higher_is_better: Some(true),
+            value: 0.5,
+            low: Some(0.4),
+            high: None,
+        })
+        .to_vec(),
         classes: vec![ClassRow {
             label: owned(),
             rows: 3,
