@@ -73,8 +73,7 @@ impl Schema {
         cells.push(Cell::Text(answer.decision().to_string()));
         cells.push(answer.reason().map_or(Cell::Missing, Cell::Text));
         if self.flagged {
-            let flagged = answer.flagged.map(|flagged| Cell::Text(flagged.to_string()));
-            cells.push(flagged.unwrap_or(Cell::Missing));
+            cells.push(answer.flagged.map_or(Cell::Missing, Cell::Bool));
         }
         let all = match &answer.outcome {
             Some(Outcome::Class { probabilities: Some(all), .. }) => Some(all),

@@ -126,7 +126,7 @@ impl<'a> Scores<'a> {
                 graph.op("Sub", &[&one, &lead])
             }
             Score::Mahalanobis(_) => {
-                let distances = self.to_classes(graph)?;
+                let distances = self.class_distances(graph)?;
                 graph.strict("ReduceMin", &distances)
             }
             Score::RelativeMahalanobis(_) => {
@@ -135,7 +135,7 @@ impl<'a> Scores<'a> {
                 graph.op("Sub", &[&near, &background])
             }
             Score::Density(_) => {
-                let distances = self.to_classes(graph)?;
+                let distances = self.class_distances(graph)?;
                 let half = graph.double(0.5);
                 let distances = graph.op("Mul", &[&distances, &half]);
                 let shares = self.detectors()?.gaussians()?.log_shares();
@@ -237,7 +237,7 @@ impl<'a> Scores<'a> {
     }
 
     /// Squared distances to the means of the classes.
-    fn to_classes(&mut self, graph: &mut Graph) -> Result<Value> {
+    fn class_distances(&mut self, graph: &mut Graph) -> Result<Value> {
         let seen = self.seen(graph)?;
         let gaussians = self.detectors()?.gaussians()?;
         let wide = graph.cast(&seen, Element::Double);

@@ -109,6 +109,13 @@ impl Aim {
         let shared: Vec<Outcome> =
             own.iter().filter(|rows| is_small(rows)).flatten().copied().collect();
         let few = own.iter().filter(|rows| is_small(rows)).count();
+        if few == classes {
+            return Err(Error::Data(format!(
+                "no class has {fewest} of the {} examples, which a threshold of its own takes; more \
+                 held-out ones, or one threshold for all classes, may do",
+                held_out.len()
+            )));
+        }
         // A promise that cannot be made of a class is not made: nothing is answered as it.
         let threshold = |rows: &[Outcome]| match self.decision(rows, &[], 0) {
             Ok(rule) => Ok(Some(rule.threshold)),
@@ -153,32 +160,33 @@ impl Aim {
 
     /// What holds of each class, in words.
     fn words(&self, rows: usize, own: usize, shared: usize, silent: usize) -> String {
+        let each = match shared {
+            0 => "any one class".to_string(),
+            _ => format!(
+                "any one of {own} classes, and of the {shared} with too few examples for a threshold \
+                 of their own together,"
+            ),
+        };
         let mut text = match self {
             Self::Abstention { share, .. } => format!(
-                "of the examples taken for any one class that no other rule rejects, on average at \
-                 most {} % are rejected",
+                "of the examples taken for {each} that no other rule rejects, on average at most {} % \
+                 are rejected",
                 percent(*share)
             ),
             Self::MeanError { max_error, .. } => format!(
-                "of the accepted answers of any one class, on average over held-out sets at most {} \
-                 % are wrong",
+                "of the accepted answers of {each} on average over held-out sets at most {} % are \
+                 wrong",
                 percent(*max_error)
             ),
             Self::Error { max_error, confidence, .. } => format!(
-                "of the accepted answers of any one class at most {} % are wrong, each with {} % \
-                 confidence by itself",
+                "of the accepted answers of {each} at most {} % are wrong, each with {} % confidence \
+                 by itself",
                 percent(*max_error),
                 percent(*confidence)
             ),
             Self::Threshold { .. } | Self::PerClass { .. } => String::new(),
         };
         text += &format!(", by {rows} held-out examples");
-        if shared > 0 {
-            text += &format!(
-                "; classes with a threshold of their own: {own}; with too few examples, sharing one \
-                 that holds for them together: {shared}"
-            );
-        }
         if silent > 0 {
             text += &format!("; classes that nothing is answered as, for want of proof: {silent}");
         }
@@ -251,7 +259,17 @@ mod tests {
         let classes: Vec<usize> = (0..60).map(|i| if i < 50 { i % 2 } else { 2 + i % 2 }).collect();
         let rule = Aim::PerClass { aim: Box::new(aim) }.decision(&rows, &classes, 4).unwrap();
         assert_eq!(rule.by_class, [Some(46.0), Some(47.0), Some(59.0), Some(59.0)]);
-        assert!(rule.basis.contains("of their own: 2; with too few"), "{}", rule.basis);
+        let said = "any one of 2 classes, and of the 2 with too few examples";
+        assert!(rule.basis.contains(said), "{}", rule.basis);
+    }
+
+    #[test]
+    fn without_a_class_that_has_enough_nothing_is_promised_of_each() {
+        let aim = Aim::Abstention { share: 0.1, score: Variance {}.into() };
+        let rows: Vec<Outcome> = (0..15).map(|i| outcome(f64::from(i), true)).collect();
+        let classes: Vec<usize> = (0..15).map(|i| i % 3).collect();
+        let error = Aim::PerClass { aim: Box::new(aim) }.decision(&rows, &classes, 3).unwrap_err();
+        assert!(error.to_string().contains("no class has 10 of the 15 examples"), "{error}");
     }
 
     #[test]

@@ -122,7 +122,8 @@ mod tests {
         for value in values() {
             let (low, high) = (value * (1.0 - 1e-6), value * (1.0 + 1e-6));
             assert_eq!(usual.p_value(low), usual.p_value(high));
-            assert!((usual.surprise(low) - usual.surprise(high)).abs() < 1e-5);
+            // In the tail, eight millionths in widths of half.
+            assert!((usual.surprise(low) - usual.surprise(high)).abs() < 2e-5);
         }
     }
 
