@@ -40,14 +40,14 @@ impl Pipeline {
     /// # use sngp_pipeline::input::Dataset;
     /// # use sngp_pipeline::{Options, Pipeline};
     /// # let vectors = |start: usize, rows| Array2::from_shape_fn((rows, 3), |(i, j)| {
-    /// #     ((start + i) % 2) as f32 + 0.1 * (((start + i) * (j + 3)) as f32).sin()
+    /// #     ((start + i + j) % 2) as f32 + 0.1 * (((start + i) * (j + 3)) as f32).sin()
     /// # });
     /// # let labels: Vec<usize> = (0..400).map(|i| i % 2).collect();
     /// # let options = Options { features: 64, ..Default::default() };
     /// # let mut pipeline = Pipeline::fit_vectors(vectors(0, 400).view(), &labels, &options)?;
     /// let held_out = Dataset::of_vectors(vectors(400, 400).view())?.with_labels(&labels)?;
     /// pipeline.calibrate(&held_out, &Goal::MaxAbstain { share: 0.1 }, None)?;
-    /// let far = pipeline.answer(&Dataset::of_vectors((vectors(0, 50) * 40.0).view())?)?;
+    /// let far = pipeline.answer(&Dataset::of_vectors((-vectors(0, 50)).view())?)?;
     /// let flags = pipeline.flags(0.1, &far)?;
     /// assert_eq!((flags.rows, flags.flagged), (50, 50));
     /// # Ok::<(), sngp::Error>(())
