@@ -344,7 +344,7 @@ class SNGPImageClassifier(Classifier):
     """
 
     _kind_name = "images"
-    _column = "path"
+    _column = "image"
     _options = (*Estimator._options, "image_size")
 
     def __init__(
