@@ -11,6 +11,8 @@ pub mod image_sets;
 #[cfg(feature = "models")]
 pub mod models;
 pub mod readers;
+#[cfg(feature = "server")]
+pub mod server;
 
 /// A function that takes any bytes.
 pub type Body = fn(&[u8]);
@@ -37,6 +39,12 @@ pub fn targets() -> Vec<(&'static str, Body)> {
         ("shard", models::shard),
         ("experiment", models::experiment),
         ("model_folder", models::model_folder),
+    ]);
+    #[cfg(feature = "server")]
+    targets.extend([
+        ("infer_request", server::infer_request as Body),
+        ("infer_message", server::infer_message),
+        ("predict_body", server::predict_body),
     ]);
     targets
 }

@@ -171,7 +171,7 @@ fn finish(graph: Graph, pipeline: &Pipeline) -> Result<Exported> {
     if size > LARGEST {
         return Err(Error::Unsupported(format!(
             "the file would have {size} bytes, and an ONNX file has at most {LARGEST}; train with \
-             fewer --features"
+             fewer random features"
         )));
     }
     Ok(Exported { bytes: model.encode_to_vec(), inputs, outputs })

@@ -152,8 +152,7 @@ impl<'a> Scores<'a> {
             }
             Score::Gen(_) | Score::KernelDistance(_) => {
                 let message = format!(
-                    "the score {score} is not exported; choose another one with \
-                                       `sngp calibrate --score`"
+                    "the score {score} is not exported; calibrate the model by another one"
                 );
                 return Err(Error::Unsupported(message));
             }

@@ -94,7 +94,7 @@ impl Reason {
         ("unknown_words", "hardly a piece of the text was seen in training"),
         ("missing_value", "no value where training always had one"),
         ("unseen_category", "a category that was never seen"),
-        ("flagged", "out-of-distribution among the rows of its file (--fdr)"),
+        ("flagged", "out-of-distribution among the rows of its file"),
         ("not_computable", "its uncertainty has no value"),
         ("not_calibrated", "the model was changed since its threshold was chosen"),
         ("invalid_input", "the row cannot be read; the column and the fault follow"),

@@ -90,8 +90,8 @@ impl Pipeline {
     fn exact_p_values(&self) -> Result<usize> {
         let because = |reason: &str| {
             Err(Error::Unsupported(format!(
-                "no share of false flags can be promised: {reason}; `sngp calibrate` with at least \
-                 400 rows that the model has not learned from makes p-values that can"
+                "no share of false flags can be promised: {reason}; calibrating with at least 400 \
+                 rows that the model has not learned from makes p-values that can"
             )))
         };
         match self.combination() {

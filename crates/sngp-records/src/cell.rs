@@ -6,7 +6,7 @@ use crate::error::{RecordsError, Result};
 use crate::original::Original;
 
 /// What stands for a missing value in delimited files, apart from nothing at all.
-const MISSING: [&str; 7] = ["NA", "NaN", "nan", "null", "None", "?", ""];
+pub const MISSING: [&str; 7] = ["NA", "NaN", "nan", "null", "None", "?", ""];
 
 /// Integers up to here are exact as `f64`.
 const EXACT: u64 = 1 << 53;

@@ -45,7 +45,7 @@ mod write;
 
 #[cfg(feature = "arrays")]
 pub use arrays::{ArrayInfo, Arrays, ByteArray, DEFAULT_INFLATED_BYTES, Matrix};
-pub use cell::{Cell, Chunk, Row};
+pub use cell::{Cell, Chunk, MISSING, Row};
 pub use error::{RecordsError, Result};
 pub use format::Format;
 pub use options::{Header, ReadOptions};

@@ -84,8 +84,8 @@ pub fn prepared(graph: &mut Graph, pipeline: &Pipeline) -> Result<Prepared> {
         }
         Preparation::Sentences { .. } => tokens::prepared(graph, pipeline),
         Preparation::Ngrams(_) => Err(Error::Unsupported(
-            "a text's n-grams are hashed, which ONNX has no operator for; train with --encoder, \
-             whose tokens are numbers"
+            "a text's n-grams are hashed, which ONNX has no operator for; train through an \
+             encoder, whose tokens are numbers"
                 .to_string(),
         )),
     }

@@ -2,12 +2,10 @@
 
 use sngp::{Error, Result};
 use sngp_pipeline::input::{Column, Encoding, TablePreparation};
+use sngp_records::MISSING;
 
 use super::{Inputs, Prepared, column_input, reason};
 use crate::graph::{Attribute, Element, Graph, MACHINE_LEARNING, Value};
-
-/// What stands for no value among texts, as in delimited files.
-const MISSING: [&str; 7] = ["NA", "NaN", "nan", "null", "None", "?", ""];
 
 /// A column's part of the vector.
 struct Encoded {

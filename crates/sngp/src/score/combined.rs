@@ -6,15 +6,15 @@ use super::ScoreFunction;
 use crate::predict::Prediction;
 use crate::{Error, Result};
 
-/// The sum of `-ln p` over entropy, neighbours and relative Mahalanobis distance, each among
-/// held-out examples: see [`Combination`](crate::detect::Combination).
+/// The sum of `-ln p` over scores of ambiguity and distance, each among held-out examples: see [`Combination`](crate::detect::Combination).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Combined {}
 
 impl ScoreFunction for Combined {
     fn summary(&self) -> &'static str {
-        "-sum ln p of entropy, knn and relative_mahalanobis among held-out examples"
+        "-sum ln p, among held-out examples, of entropy, max_probability, knn, mahalanobis and \
+         relative_mahalanobis"
     }
 
     fn evaluate(&self, prediction: &Prediction) -> Result<Vec<f64>> {
