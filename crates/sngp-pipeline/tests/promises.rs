@@ -202,7 +202,7 @@ fn columns_and_options_that_make_no_sense_are_named() {
     assert!(options(&|o| o.length_scale = Some(f64::NAN)).contains("length scale"));
     assert!(options(&|o| o.features = 1_000_000).contains("features"));
     assert!(options(&|o| o.epochs = Some(usize::MAX)).contains("epochs"));
-    assert!(options(&|o| o.l2 = -1.0).contains("l2"));
+    assert!(options(&|o| o.l2 = Some(-1.0)).contains("l2"));
 }
 
 /// Without hashes of what it learned from, a model forgets nothing and says what it cannot check.

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::time::Duration;
 
 use burn::tensor::Device;
 use pyo3::exceptions::{PyFileNotFoundError, PyTypeError, PyValueError};
@@ -384,9 +385,13 @@ fn read_options(given: &Bound<'_, PyDict>) -> PyResult<Options<'static>> {
             }
             "features" => options.features = value.extract()?,
             "length_scale" => options.length_scale = value.extract()?,
-            "l2" => options.l2 = value.extract()?,
+            "l2" => options.l2 = Some(value.extract()?),
             "epochs" => options.epochs = value.extract()?,
             "tune" => options.tune = value.extract()?,
+            "budget" => {
+                options.budget = Duration::try_from_secs_f64(value.extract()?)
+                    .map_err(|error| PyValueError::new_err(format!("budget: {error}")))?;
+            }
             "encoder" => options.encoder = value.extract()?,
             "fine_tune" => options.fine_tune = value.extract()?,
             "max_tokens" => options.max_tokens = value.extract()?,

@@ -100,12 +100,17 @@ pub struct Train {
     #[arg(long, value_name = "N", default_value_t = 1024, value_parser = at_least_one)]
     pub features: usize,
     /// Length scale of the kernel [default: half the median squared distance between rows, or what
-    /// --tune finds]
+    /// is found best by a search: of vectors, and with --tune]
     #[arg(long, value_name = "L")]
     pub length_scale: Option<f64>,
-    /// Strength of the prior on the output weights, for classification
-    #[arg(long, value_name = "X", default_value_t = 0.02)]
-    pub l2: f64,
+    /// Strength of the prior on the output weights, for classification [default: what is found best
+    /// for vectors, otherwise 0.02]
+    #[arg(long, value_name = "X")]
+    pub l2: Option<f64>,
+    /// Seconds to look for length scale, prior and units of vectors in, an encoder's included; rows
+    /// of the training choose, none of those held out. 0 looks for nothing
+    #[arg(long, value_name = "SECONDS", default_value_t = 60.0, value_parser = seconds)]
+    pub budget: f64,
     /// Try several length scales and priors and keep what is best on the held-out rows; tables of
     /// up to 5,000 rows are treated so unless --length-scale is given
     #[arg(long)]
@@ -292,4 +297,12 @@ pub enum ExportFormat {
 
 fn score(name: &str) -> Result<Score, String> {
     name.parse().map_err(|error: sngp::Error| error.to_string())
+}
+
+fn seconds(given: &str) -> Result<f64, String> {
+    let seconds: f64 = given.parse().map_err(|_| "it must be a number".to_string())?;
+    match std::time::Duration::try_from_secs_f64(seconds) {
+        Ok(_) => Ok(seconds),
+        Err(_) => Err("it must be finite and not negative".to_string()),
+    }
 }

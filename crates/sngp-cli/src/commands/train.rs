@@ -1,7 +1,7 @@
 //! `sngp train`: from somebody's data to a model that abstains.
 
 use std::path::{Path, PathBuf};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail};
 use serde_json::json;
@@ -31,8 +31,12 @@ pub fn run(args: &Train, context: &Context) -> Result<()> {
         .map(|file| Dataset::read(&Place::parse(file), Some(&args.label), true))
         .transpose()?;
     let observe = |_| context.progress.observer(args.method.to_string());
-    let tried = |Trial { length_scale, l2, loss }: &Trial| {
-        say(&format!("length scale {length_scale:.4}, l2 {l2}: held-out loss {loss:.4}"));
+    let tried = |Trial { units, length_scale, l2, loss }: &Trial| {
+        let (units, rows) = match units {
+            Some(units) => (format!("units {}, ", units.name()), "inner"),
+            None => (String::new(), "held-out"),
+        };
+        say(&format!("{units}length scale {length_scale:.4}, l2 {l2}: {rows} loss {loss:.4}"));
     };
     let options = Options {
         kind: Some(kind),
@@ -49,6 +53,7 @@ pub fn run(args: &Train, context: &Context) -> Result<()> {
         l2: args.l2,
         epochs: args.epochs,
         tune: args.tune.then_some(true),
+        budget: Duration::from_secs_f64(args.budget),
         encoder: args.encoder.clone(),
         fine_tune: args.fine_tune,
         max_tokens: args.max_tokens,
@@ -69,6 +74,7 @@ pub fn run(args: &Train, context: &Context) -> Result<()> {
         let card = fitted.pipeline.card();
         return output::done(output::json(json!({
             "model": out, "seconds": seconds, "fit_seconds": fitted.fit_seconds,
+            "search_seconds": fitted.search_seconds,
             "held_out": card.held_out, "training": card.training,
             "decision": fitted.pipeline.decision(), "remarks": fitted.remarks,
         })));

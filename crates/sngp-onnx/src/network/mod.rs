@@ -3,7 +3,7 @@
 mod bert;
 mod images;
 
-use sngp::backbone::{PoolerActivation, ShippedConfig};
+use sngp::backbone::{FARTHEST, PoolerActivation, ShippedConfig};
 use sngp::model::Parameters;
 use sngp::{Error, Result};
 
@@ -62,6 +62,14 @@ pub fn hidden(
 ) -> Result<Value> {
     match (config, inputs) {
         (ShippedConfig::Identity(_), Inputs::Vectors(vectors)) => Ok(vectors.clone()),
+        (ShippedConfig::Standardize(_), Inputs::Vectors(vectors)) => {
+            let (_, mean) = weights.take(graph, "backbone.mean")?;
+            let (_, factor) = weights.take(graph, "backbone.factor")?;
+            let centred = graph.op("Sub", &[vectors, &mean]);
+            let scaled = graph.op("Mul", &[&centred, &factor]);
+            let (least, most) = (graph.float(-FARTHEST), graph.float(FARTHEST));
+            Ok(graph.op("Clip", &[&scaled, &least, &most]))
+        }
         (ShippedConfig::ResFfn(config), Inputs::Vectors(vectors)) => {
             let mut hidden = weights.dense(graph, "backbone.lift", vectors)?;
             for block in 0..config.depth {

@@ -6,14 +6,17 @@ use std::time::Instant;
 use ndarray::{Array2, s};
 use sngp::backbone::{Backbone, Bert, Pooler, Shipped, ShippedConfig};
 use sngp::data::{Inputs, Labelled, Table};
-use sngp::model::{Estimator, ModelConfig, ShippedModel, fit, fit_output};
+use sngp::model::{Estimator, ShippedModel, fit, fit_output};
+use sngp::nn::Head;
 use sngp::text::{EncoderOptions, PretrainedEncoder, TextModel};
 use sngp::train::{Decay, Schedule};
 use sngp::{Error, Pass, Result};
 
 use super::examples::Examples;
 use super::labels::Learning;
-use super::network::{Fit, Settings, calibrated, config_of_embeddings, fit_options, is_direct};
+use super::network::{
+    Fit, Settings, calibrated, config_of_embeddings, fit_options, is_direct, normalized,
+};
 use super::options::Options;
 
 /// Vectors that go through the last layer together.
@@ -40,13 +43,15 @@ impl Embedded {
         &self,
         examples: &Examples,
         settings: &Settings,
+        start: Option<&Head>,
         options: &Options<'_>,
     ) -> Result<Fit> {
-        let config = config_of_embeddings(settings, options, &examples.sample());
+        let mut estimator = self.estimator(examples, settings, options.features, options);
+        estimator.head = start.cloned();
         let started = Instant::now();
         let (model, words) = match options.fine_tune {
-            true => self.fine_tuned(config, &examples.learning, options)?,
-            false => self.frozen(config, &examples.learning, options)?,
+            true => self.fine_tuned(estimator, &examples.learning, options)?,
+            false => self.frozen(estimator, &examples.learning, options)?,
         };
         let seconds = started.elapsed().as_secs_f64();
         let (model, tokenizer) =
@@ -54,39 +59,52 @@ impl Embedded {
         calibrated(Fit { model, tokenizer: Some(tokenizer), words, seconds }, examples)
     }
 
+    /// The estimator of an output layer on the encoder's vectors.
+    pub fn estimator(
+        &self,
+        examples: &Examples,
+        settings: &Settings,
+        features: usize,
+        options: &Options<'_>,
+    ) -> Estimator<Shipped> {
+        let seen = normalized(&examples.sample());
+        let mut config = config_of_embeddings(settings, options, seen.view());
+        config.gaussian_process.features.count = features;
+        Estimator::new(config, ShippedConfig::from(self.encoder.config.pooler.clone()))
+            .with_pretrained(Shipped::from(self.encoder.network.pooler.clone()))
+    }
+
     /// The output layer on the encoder's vectors as they are.
     fn on_vectors(
         &self,
-        config: ModelConfig,
+        estimator: &Estimator<Shipped>,
         learning: &Learning,
         options: &Options<'_>,
     ) -> Result<(ShippedModel, String)> {
-        let pooler = ShippedConfig::from(self.encoder.config.pooler.clone());
-        let estimator = Estimator::new(config, pooler)
-            .with_pretrained(Shipped::from(self.encoder.network.pooler.clone()));
         let vectors = Shipped::inputs(Table::new(self.vectors.view())?);
         let data = Labelled::new(vectors, learning.train.clone())?;
         if is_direct(options, false) {
-            let (model, found) = fit_output(&estimator, &data, fit_options(options, learning))?;
+            let (model, found) = fit_output(estimator, &data, fit_options(options, learning))?;
             let iterations = found.iterations;
             let words = format!("frozen encoder, output layer solved in {iterations} iterations");
             return Ok((model, words));
         }
-        let model = fit(&estimator, &data, fit_options(options, learning))?;
+        let model = fit(estimator, &data, fit_options(options, learning))?;
         let epochs = options.epochs();
         Ok((model, format!("frozen encoder, layers on top trained for {epochs} epochs")))
     }
 
     fn frozen(
         &self,
-        mut config: ModelConfig,
+        mut estimator: Estimator<Shipped>,
         learning: &Learning,
         options: &Options<'_>,
     ) -> Result<(ShippedModel, String)> {
-        config.training.batch_size = 256;
-        config.training.learning_rate = 1e-3;
-        config.training.head_learning_rate = Some(5e-3);
-        let (model, words) = self.on_vectors(config, learning, options)?;
+        let training = &mut estimator.config.training;
+        training.batch_size = 256;
+        training.learning_rate = 1e-3;
+        training.head_learning_rate = Some(5e-3);
+        let (model, words) = self.on_vectors(&estimator, learning, options)?;
         let encoder = &self.encoder;
         let wrap = |top: Shipped| match top {
             Shipped::Pooler(pooler) => with_pooler(encoder, pooler),
@@ -97,11 +115,12 @@ impl Embedded {
 
     fn fine_tuned(
         &self,
-        mut config: ModelConfig,
+        mut top: Estimator<Shipped>,
         learning: &Learning,
         options: &Options<'_>,
     ) -> Result<(ShippedModel, String)> {
         let encoder = &self.encoder;
+        let config = &mut top.config;
         config.training.batch_size = 32;
         config.training.learning_rate = 1e-4;
         config.training.head_learning_rate = Some(1e-3);
@@ -109,11 +128,11 @@ impl Embedded {
         config.training.clip_norm = Some(1.0);
         config.training.schedule = Schedule { warm_up: 0.1, decay: Decay::Linear };
         let mut estimator =
-            Estimator::new(config.clone(), ShippedConfig::from(encoder.config.clone()))
+            Estimator::new(top.config.clone(), ShippedConfig::from(encoder.config.clone()))
                 .with_pretrained(Shipped::from(encoder.network.clone()));
         if is_direct(options, false) {
             // A random output layer would first spoil the encoder.
-            let (first, _) = self.on_vectors(config, learning, options)?;
+            let (first, _) = self.on_vectors(&top, learning, options)?;
             if let Some(network) = first.networks().next() {
                 estimator = estimator.with_head(network.head.clone());
             }

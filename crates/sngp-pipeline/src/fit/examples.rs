@@ -4,14 +4,17 @@
 use std::borrow::Cow;
 
 use ndarray::{Array2, Axis};
+use sngp::backbone::Shipped;
 use sngp::method::Output;
+use sngp::model::Estimator;
+use sngp::nn::Head;
 use sngp::{Error, Result};
 use sngp_records::Cell;
 
 use super::encoder::Embedded;
 use super::inputs::MappedVectors;
 use super::labels::{Labels, Learning};
-use super::network::{Fit, Settings, fit_images, fit_vectors, is_direct};
+use super::network::{Fit, Settings, estimator_of_vectors, fit_images, fit_vectors, is_direct};
 use super::options::Options;
 use super::split::{Split, stratified};
 use crate::input::{
@@ -102,20 +105,46 @@ impl Examples {
         table && small && options.length_scale.is_none() && is_direct(options, true)
     }
 
-    /// One fit with certain settings.
-    pub fn fit(&self, settings: &Settings, options: &Options<'_>) -> Result<Fit> {
+    /// One fit with certain settings, from an output layer that is close already where there is
+    /// one.
+    pub fn fit(
+        &self,
+        settings: &Settings,
+        start: Option<&Head>,
+        options: &Options<'_>,
+    ) -> Result<Fit> {
         match (&self.train, &self.preparation) {
-            (TrainInputs::Sentences(embedded), _) => embedded.fit(self, settings, options),
+            (TrainInputs::Sentences(embedded), _) => embedded.fit(self, settings, start, options),
             (TrainInputs::Vectors(pixels), Preparation::Images(images)) => {
                 fit_images(images, pixels, self, settings, options)
             }
-            _ => fit_vectors(self, settings, options),
+            _ => fit_vectors(self, settings, start, options),
         }
     }
 
-    /// Evenly spread rows of training vectors.
+    /// The estimator of an output layer on the training vectors.
+    pub fn estimator(
+        &self,
+        settings: &Settings,
+        features: usize,
+        options: &Options<'_>,
+    ) -> Result<Estimator<Shipped>> {
+        match &self.train {
+            TrainInputs::Sentences(embedded) => {
+                Ok(embedded.estimator(self, settings, features, options))
+            }
+            _ => estimator_of_vectors(self, settings, features, options),
+        }
+    }
+
+    /// Some training vectors, which tell the length scale.
     pub fn sample(&self) -> Array2<f32> {
-        let step = self.rows.len().div_ceil(SAMPLE).max(1);
+        self.spread(SAMPLE)
+    }
+
+    /// Evenly spread rows of training vectors, at most so many.
+    pub fn spread(&self, most: usize) -> Array2<f32> {
+        let step = self.rows.len().div_ceil(most).max(1);
         let some: Vec<usize> = (0..self.rows.len()).step_by(step).collect();
         match &self.train {
             TrainInputs::Mapped(mapped) => mapped.load(&some),

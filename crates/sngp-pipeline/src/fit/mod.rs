@@ -9,9 +9,11 @@ mod labels;
 mod network;
 mod options;
 mod output;
+mod search;
 mod split;
 mod table_network;
 mod tune;
+mod units;
 
 pub use calibration::best_calibration;
 pub use labels::{KnownRows, known_rows, numbers};
@@ -19,6 +21,7 @@ pub use network::{median_length_scale, normalized};
 pub use options::{Options, Target};
 pub use split::{Split, stratified};
 pub use tune::Trial;
+pub use units::Units;
 
 use ndarray::ArrayView2;
 use sngp::Result;
@@ -37,6 +40,8 @@ pub struct Fitted {
     pub remarks: Vec<String>,
     /// Seconds of fit and posterior, without reading, preparing and calibrating.
     pub fit_seconds: f64,
+    /// Seconds of the search for settings before it.
+    pub search_seconds: f64,
 }
 
 impl Pipeline {
@@ -66,11 +71,17 @@ impl Pipeline {
         options.check()?;
         let mut remarks = Vec::new();
         let examples = Examples::prepare(data, validation, options, &mut remarks)?;
+        let found = search::search(&examples, options, &mut remarks)?;
         let worth_a_network = table_network::worth_a_network(&examples, options);
-        let tuned = worth_a_network || options.tune.unwrap_or(examples.worth_tuning(options));
-        let fit = match tuned {
-            true => tune::tune(&examples, options, |settings| examples.fit(settings, options))?,
-            false => (0.0, examples.fit(&Settings::of(options), options)?),
+        let tuned = found.is_none()
+            && (worth_a_network || options.tune.unwrap_or(examples.worth_tuning(options)));
+        let search_seconds = found.as_ref().map_or(0.0, |found| found.seconds);
+        let fit = match &found {
+            Some(found) => (0.0, examples.fit(&found.settings, found.start.as_ref(), options)?),
+            None if tuned => {
+                tune::tune(&examples, options, |settings| examples.fit(settings, None, options))?
+            }
+            None => (0.0, examples.fit(&Settings::of(options), None, options)?),
         };
         let fit = match worth_a_network {
             true => table_network::better(fit, &examples, options, &mut remarks)?,
@@ -78,7 +89,7 @@ impl Pipeline {
         };
         let fit_seconds = fit.seconds;
         let pipeline = finish::finish(fit, &examples, tuned, data, options, &mut remarks)?;
-        Ok(Fitted { pipeline, remarks, fit_seconds })
+        Ok(Fitted { pipeline, remarks, fit_seconds, search_seconds })
     }
 
     /// Fits one to vectors of any model.

@@ -4,7 +4,8 @@ use std::time::Instant;
 
 use ndarray::{Array2, ArrayView2, Axis};
 use sngp::backbone::{
-    IdentityConfig, ResFfnConfig, Shipped, ShippedBatch, ShippedConfig, WideResNetConfig,
+    Backbone, IdentityConfig, ResFfnConfig, Shipped, ShippedBatch, ShippedConfig,
+    StandardizeConfig, WideResNetConfig,
 };
 use sngp::data::{Labelled, Table, Targets};
 use sngp::likelihood::{Gaussian, Likelihood};
@@ -12,7 +13,7 @@ use sngp::method::Output;
 use sngp::model::{
     AnyModel, Estimator, FitOptions, ModelConfig, ModelInputs, ShippedModel, fit, fit_output,
 };
-use sngp::nn::FeatureKind;
+use sngp::nn::{FeatureKind, Head};
 use sngp::posterior::Curvature;
 use sngp::predict::{Integration, Prediction};
 use sngp::text::TextTokenizer;
@@ -23,7 +24,14 @@ use super::examples::{Examples, TrainInputs};
 use super::inputs::ImageRows;
 use super::labels::Learning;
 use super::options::Options;
+use super::units::{Moments, Units};
 use crate::input::{ImagePreparation, Preparation, Prepared};
+
+/// The usual strength of the prior.
+pub(super) const L2: f64 = 0.02;
+
+/// Rows that means and deviations of columns are taken of.
+const MOMENT_ROWS: usize = 5000;
 
 /// A fitted network, how it was fitted in words, and the seconds of fit and posterior.
 pub(super) struct Fit {
@@ -36,13 +44,15 @@ pub(super) struct Fit {
 /// What is tuned.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Settings {
+    pub units: Units,
     pub length_scale: Option<f64>,
     pub l2: f64,
 }
 
 impl Settings {
     pub fn of(options: &Options<'_>) -> Self {
-        Self { length_scale: options.length_scale, l2: options.l2 }
+        let l2 = options.l2.unwrap_or(L2);
+        Self { units: Units::default(), length_scale: options.length_scale, l2 }
     }
 }
 
@@ -77,17 +87,19 @@ pub(super) fn config(settings: &Settings, options: &Options<'_>, length_scale: f
     config
 }
 
-/// The same for embeddings: what they mean is in their direction, so they are normalized first.
+/// The same for embeddings, looked at in their units.
 pub(super) fn config_of_embeddings(
     settings: &Settings,
     options: &Options<'_>,
-    sample: &Array2<f32>,
+    seen: ArrayView2<'_, f32>,
 ) -> ModelConfig {
-    let median = || median_length_scale(normalized(sample).view());
-    let mut config = config(settings, options, settings.length_scale.unwrap_or_else(median));
-    config.gaussian_process.features.layer_norm = true;
-    // Normalized rows have the squared length of their width: the line counts as the rest does.
-    config.gaussian_process.features.linear = 1.0 / (sample.ncols().max(1) as f64).sqrt();
+    let scale = settings.length_scale.unwrap_or_else(|| median_length_scale(seen));
+    let mut config = config(settings, options, scale);
+    let features = &mut config.gaussian_process.features;
+    features.layer_norm = settings.units == Units::Direction;
+    // The line counts as the rest does: both kernels are 1 for a row and itself, on average.
+    let squares: f64 = seen.iter().map(|&value| f64::from(value).powi(2)).sum();
+    features.linear = 1.0 / (squares / seen.nrows().max(1) as f64).max(1e-12).sqrt();
     config
 }
 
@@ -127,28 +139,46 @@ pub(super) fn fit_options<'a>(
     }
 }
 
-pub(super) fn fit_vectors(
+/// The estimator of an output layer on vectors as they are, or in their units.
+pub(super) fn estimator_of_vectors(
     examples: &Examples,
     settings: &Settings,
+    features: usize,
     options: &Options<'_>,
-) -> Result<Fit> {
-    let (sample, learning) = (examples.sample(), &examples.learning);
+) -> Result<Estimator<Shipped>> {
+    let sample = examples.sample();
     let width = sample.ncols();
-    let (table, embedded) = (
-        matches!(examples.preparation, Preparation::Table(_)),
-        matches!(examples.preparation, Preparation::Vectors { .. }),
-    );
-    let mut config = match embedded {
-        true => config_of_embeddings(settings, options, &sample),
-        false => {
-            let scale = settings.length_scale.unwrap_or_else(|| median_length_scale(sample.view()));
-            config(settings, options, scale)
+    let (mut backbone, mut pretrained) = (ShippedConfig::from(IdentityConfig { width }), None);
+    let mut config = if matches!(examples.preparation, Preparation::Vectors { .. }) {
+        let moments = Moments::of(examples.spread(MOMENT_ROWS).view());
+        if let Some(columns) = moments.backbone(settings.units, &options.device)? {
+            backbone = ShippedConfig::from(StandardizeConfig { width });
+            pretrained = Some(columns);
         }
+        config_of_embeddings(settings, options, moments.view(&sample, settings.units).view())
+    } else {
+        let scale = settings.length_scale.unwrap_or_else(|| median_length_scale(sample.view()));
+        config(settings, options, scale)
     };
-    if width > options.features {
+    config.gaussian_process.features.count = features;
+    if width > features {
         // Random directions of so many dimensions are orthogonal enough.
         config.gaussian_process.features.kind = FeatureKind::Gaussian;
     }
+    Ok(Estimator { config, backbone, pretrained, head: None })
+}
+
+pub(super) fn fit_vectors(
+    examples: &Examples,
+    settings: &Settings,
+    start: Option<&Head>,
+    options: &Options<'_>,
+) -> Result<Fit> {
+    let learning = &examples.learning;
+    let table = matches!(examples.preparation, Preparation::Table(_));
+    let Estimator { mut config, backbone, pretrained, .. } =
+        examples.estimator(settings, options.features, options)?;
+    let width = Shipped::width(&backbone);
     let targets = learning.train.clone();
     let data: Labelled<ShippedBatch> = match &examples.train {
         TrainInputs::Mapped(mapped) => Labelled::new(Shipped::inputs(mapped.clone()), targets)?,
@@ -161,7 +191,7 @@ pub(super) fn fit_vectors(
     };
     let started = Instant::now();
     let (model, words) = if is_direct(options, table) {
-        let estimator = Estimator::new(config, ShippedConfig::from(IdentityConfig { width }));
+        let estimator = Estimator { config, backbone, pretrained, head: start.cloned() };
         let (model, found) = fit_output(&estimator, &data, fit_options(options, learning))?;
         let words = format!(
             "output layer solved in {} iterations{}",

@@ -1,6 +1,7 @@
 //! What to make of the examples.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use burn::tensor::Device;
 use sngp::method::{Method, Sngp};
@@ -42,13 +43,16 @@ pub struct Options<'a> {
     pub features: usize,
     /// The length scale; from the distances between rows when absent.
     pub length_scale: Option<f64>,
-    /// The strength of the prior on the output weights, for classes.
-    pub l2: f64,
+    /// The strength of the prior on the output weights, for classes; chosen or 0.02 when absent.
+    pub l2: Option<f64>,
     /// Epochs of methods that train a network; 4 for an encoder, otherwise 40, when absent.
     pub epochs: Option<usize>,
-    /// Whether several length scales and priors are tried; small tables are treated so when
-    /// absent.
+    /// Whether several length scales and priors are tried; small tables and vectors are treated so
+    /// when absent.
     pub tune: Option<bool>,
+    /// How long to look for the settings of vectors; nothing is tried in no time. What is best so
+    /// far is taken when it is over.
+    pub budget: Duration,
     /// The folder of a pretrained text encoder.
     pub encoder: Option<PathBuf>,
     /// Whether the encoder is trained too.
@@ -82,9 +86,10 @@ impl Default for Options<'_> {
             method: Sngp {}.into(),
             features: 1024,
             length_scale: None,
-            l2: 0.02,
+            l2: None,
             epochs: None,
             tune: None,
+            budget: Duration::from_secs(60),
             encoder: None,
             fine_tune: false,
             max_tokens: 64,
@@ -106,8 +111,8 @@ impl Options<'_> {
         {
             return Err(Error::config("the length scale", scale, "it must be positive"));
         }
-        if !(self.l2.is_finite() && self.l2 >= 0.0) {
-            return Err(Error::config("l2", self.l2, "it must be finite and not negative"));
+        if let Some(l2) = self.l2.filter(|l2| !(l2.is_finite() && *l2 >= 0.0)) {
+            return Err(Error::config("l2", l2, "it must be finite and not negative"));
         }
         if self.features == 0 {
             return Err(Error::config("features", 0, "it must be at least 1"));

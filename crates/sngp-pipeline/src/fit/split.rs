@@ -1,7 +1,7 @@
 //! Held-out rows.
 
 use rand::seq::SliceRandom;
-use sngp::seed::{Purpose, stream};
+use sngp::seed::{Purpose, Rng, stream};
 
 /// Held-out share of small and of larger sets, and their most rows.
 const SMALL: usize = 2000;
@@ -29,13 +29,17 @@ pub struct Split {
 pub fn stratified(classes: &[usize], seed: u64) -> Split {
     let share = SHARES[usize::from(classes.len() > SMALL)];
     let share = share.min(MOST as f64 / classes.len().max(1) as f64);
+    stratified_share(classes, share, stream(seed, Purpose::Shuffle, u64::MAX))
+}
+
+/// Holds out a given share of every class.
+pub(super) fn stratified_share(classes: &[usize], share: f64, mut rng: Rng) -> Split {
     let count = classes.iter().max().map_or(0, |most| most + 1);
     let mut members: Vec<Vec<usize>> = vec![Vec::new(); count];
     for (row, &class) in classes.iter().enumerate() {
         members[class].push(row);
     }
     let mut split = Split { train: Vec::new(), held_out: Vec::new() };
-    let mut rng = stream(seed, Purpose::Shuffle, u64::MAX);
     // What rounding leaves over in one class is made up for in the next.
     let mut owed = 0.0;
     for mut rows in members {

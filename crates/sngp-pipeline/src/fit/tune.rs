@@ -9,6 +9,7 @@ use super::examples::Examples;
 use super::finish::choosing_rows;
 use super::network::{Fit, Settings, predict};
 use super::options::Options;
+use super::units::Units;
 
 /// Multiples of the length scale and strengths of the prior that are tried.
 const LENGTH_SCALES: [f64; 5] = [0.25, 0.5, 1.0, 2.0, 4.0];
@@ -17,6 +18,8 @@ const STRENGTHS: [f64; 3] = [0.004, 0.02, 0.1];
 /// One setting that was tried.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Trial {
+    /// What vectors were measured in.
+    pub units: Option<Units>,
     /// The length scale.
     pub length_scale: f64,
     /// The strength of the prior.
@@ -35,21 +38,23 @@ pub(super) fn tune(
     let tried = |settings: &Settings| -> Result<(Trial, Fit)> {
         let fit = fit(settings)?;
         let length_scale = fit.model.config().gaussian_process.features.length_scale;
-        let trial = Trial { length_scale, l2: settings.l2, loss: loss(&fit, examples)? };
+        let trial =
+            Trial { units: None, length_scale, l2: settings.l2, loss: loss(&fit, examples)? };
         (options.tried)(&trial);
         Ok((trial, fit))
     };
-    let mut best = tried(&Settings::of(options))?;
+    let first = Settings::of(options);
+    let mut best = tried(&first)?;
     let usual = best.0.length_scale;
     // One after the other: the two hardly depend on each other, and a grid would take long.
     let scales = LENGTH_SCALES.iter().filter(|&&factor| factor != 1.0);
     let settings = scales.map(|factor| (Some(factor * usual), None));
     // Numbers have a prior of their own, in standard units.
-    let priors = STRENGTHS.iter().filter(|&&l2| l2 != options.l2 && !options.regression());
+    let priors = STRENGTHS.iter().filter(|&&l2| l2 != first.l2 && !options.regression());
     for (length_scale, l2) in settings.chain(priors.map(|&l2| (None, Some(l2)))) {
         sngp::train::check_interrupted(&options.interrupter)?;
         let length_scale = Some(length_scale.unwrap_or(best.0.length_scale));
-        let next = tried(&Settings { length_scale, l2: l2.unwrap_or(best.0.l2) })?;
+        let next = tried(&Settings { length_scale, l2: l2.unwrap_or(best.0.l2), ..first })?;
         if next.0.loss < best.0.loss {
             best = next;
         }

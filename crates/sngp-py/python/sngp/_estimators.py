@@ -198,8 +198,17 @@ class SNGPRegressor(RegressorMixin, _Table):
 class GPHead(Classifier):
     """A Gaussian-process head for vectors of any other model, such as embeddings.
 
-    What vectors mean is in their direction: they are normalized first. Tensors of PyTorch and JAX
-    are taken as they are. Parameters are those of `SNGPClassifier`.
+    Tensors of PyTorch and JAX are taken as they are.
+
+    Parameters
+    ----------
+    length_scale : of the kernel, of vectors normalized each by itself; chosen when None.
+    l2 : strength of the prior on the output weights; chosen when None.
+    budget : seconds to choose in: what vectors are measured in (their direction, columns in units of
+        their own, or one unit for all), length scale and prior. An inner split of the training rows
+        chooses, so that the rows held out for the threshold stay fresh. With 0 nothing is tried.
+
+    The others are those of `SNGPClassifier`.
 
     >>> import numpy as np
     >>> from sngp import GPHead
@@ -213,16 +222,24 @@ class GPHead(Classifier):
     _kind_name = "vectors"
 
     def __init__(
-        self, method="sngp", features=1024, length_scale=None, l2=0.02, epochs=None, random_state=0
+        self,
+        method="sngp",
+        features=1024,
+        length_scale=None,
+        l2=None,
+        budget=60.0,
+        epochs=None,
+        random_state=0,
     ):
         self.method = method
         self.features = features
         self.length_scale = length_scale
         self.l2 = l2
+        self.budget = budget
         self.epochs = epochs
         self.random_state = random_state
 
-    _options = ("method", "features", "length_scale", "l2", "epochs")
+    _options = ("method", "features", "length_scale", "l2", "budget", "epochs")
 
     def fit(self, X, y):
         """Fits it; a share of the rows is held out to calibrate it on."""
@@ -265,6 +282,8 @@ class SNGPTextClassifier(Classifier):
         taken by hashed n-grams without one.
     fine_tune : whether the encoder is trained too.
     max_tokens : where texts are cut for an encoder.
+    l2 : strength of the prior; chosen for an encoder's vectors, otherwise 0.02, when None.
+    budget : seconds to choose length scale and prior of an encoder's vectors in; 0 tries nothing.
 
     The others are those of `SNGPClassifier`.
 
@@ -280,7 +299,7 @@ class SNGPTextClassifier(Classifier):
     _kind = ("text", "text")
     _kind_name = "text"
     _column = "text"
-    _options = (*Estimator._options, "encoder", "fine_tune", "max_tokens")
+    _options = (*Estimator._options, "encoder", "fine_tune", "max_tokens", "budget")
 
     def __init__(
         self,
@@ -290,7 +309,8 @@ class SNGPTextClassifier(Classifier):
         method="sngp",
         features=1024,
         length_scale=None,
-        l2=0.02,
+        l2=None,
+        budget=60.0,
         epochs=None,
         tune=None,
         random_state=0,
@@ -302,6 +322,7 @@ class SNGPTextClassifier(Classifier):
         self.features = features
         self.length_scale = length_scale
         self.l2 = l2
+        self.budget = budget
         self.epochs = epochs
         self.tune = tune
         self.random_state = random_state

@@ -11,6 +11,7 @@ mod images;
 mod res_ffn;
 mod resnet;
 mod shipped;
+mod standardize;
 mod wide_resnet;
 
 pub use batch::Batch;
@@ -23,6 +24,7 @@ pub use images::Normalization;
 pub use res_ffn::{ResFfn, ResFfnConfig};
 pub use resnet::{ResNet, ResNetConfig};
 pub use shipped::{BACKBONES, BackboneEntry, Shipped, ShippedBatch, ShippedConfig, ShippedInputs};
+pub use standardize::{FARTHEST, Standardize, StandardizeConfig};
 pub use wide_resnet::{WideResNet, WideResNetConfig};
 
 use burn::module::{Module, ModuleDisplay};

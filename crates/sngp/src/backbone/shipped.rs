@@ -14,7 +14,8 @@ use serde_json::Value;
 
 use super::{
     Backbone, Batch, Bert, BertConfig, Identity, IdentityConfig, Pooler, PoolerConfig, ResFfn,
-    ResFfnConfig, ResNet, ResNetConfig, WideResNet, WideResNetConfig,
+    ResFfnConfig, ResNet, ResNetConfig, Standardize, StandardizeConfig, WideResNet,
+    WideResNetConfig,
 };
 use crate::data::Inputs;
 use crate::spectral::{SpectralLayer, SpectralLayers, Stage};
@@ -212,6 +213,9 @@ shipped! {
     /// No mapping at all.
     Identity(IdentityConfig) takes Vectors:
         "vectors as they are, for embeddings of another model and tables",
+    /// Columns in units of their own.
+    Standardize(StandardizeConfig) takes Vectors:
+        "columns less their means, in units of their own, for vectors of unlike columns",
     /// One layer on vectors of a frozen encoder.
     Pooler(PoolerConfig) takes Vectors:
         "one layer started at the identity, for vectors of an encoder not trained",

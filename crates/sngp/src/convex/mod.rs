@@ -6,6 +6,7 @@
 
 mod lbfgs;
 mod least_squares;
+mod objective;
 mod problem;
 
 pub(crate) use lbfgs::{Function, Stop, minimize};

@@ -3,16 +3,18 @@
 //! The training of a network is a lot of code, made anew in every crate that calls it for a
 //! backbone. These functions are that code for [`Shipped`], made once, here.
 
+use std::ops::ControlFlow;
 use std::path::Path;
 
 use burn::tensor::Device;
 
 use super::estimator::{Estimator, FitOptions};
 use super::fitted::Model;
+use super::output::PathStep;
 use crate::Result;
 use crate::backbone::{Shipped, ShippedBatch};
 use crate::convex::Convergence;
-use crate::data::Labelled;
+use crate::data::{Inputs, Labelled};
 
 /// A model with any of the shipped backbones.
 pub type ShippedModel = Model<Shipped>;
@@ -51,6 +53,18 @@ pub fn fit_output(
     options: FitOptions<'_, Shipped>,
 ) -> Result<(ShippedModel, Convergence)> {
     estimator.fit_output(data, options)
+}
+
+/// [`Estimator::output_path`] of any shipped backbone.
+pub fn output_path(
+    estimator: &Estimator<Shipped>,
+    data: &Labelled<ShippedBatch>,
+    held_out: &dyn Inputs<ShippedBatch>,
+    strengths: &[f64],
+    options: FitOptions<'_, Shipped>,
+    seen: &mut dyn FnMut(PathStep) -> ControlFlow<()>,
+) -> Result<()> {
+    estimator.output_path(data, held_out, strengths, options, seen)
 }
 
 /// [`Model::load`] of any shipped backbone.

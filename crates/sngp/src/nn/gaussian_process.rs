@@ -147,6 +147,13 @@ impl GaussianProcess {
         Ok(Self { beta: Param::from_tensor(beta), prepared: Prepared::default(), ..self })
     }
 
+    /// The weights `[D, outputs]` of the features without gain, row by row.
+    pub(crate) fn weights(&self) -> Vec<f64> {
+        let mut weights = crate::host::vector(self.beta.val());
+        weights.iter_mut().for_each(|weight| *weight *= self.feature_gain);
+        weights
+    }
+
     /// Mean logits and features.
     ///
     /// # Shapes

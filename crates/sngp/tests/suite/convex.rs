@@ -1,5 +1,7 @@
 //! The output layer solved to convergence.
 
+use std::ops::ControlFlow;
+
 use burn::tensor::Device;
 use ndarray::{Array1, Array2, Axis};
 use rand::RngExt;
@@ -208,4 +210,53 @@ fn what_is_added_can_be_forgotten() {
     assert!(apart.iter().all(|d| *d < 1e-6), "{apart}");
     // Rows that are not in it cannot be taken out.
     assert!(sums[0].remove(&part[0]).is_err());
+}
+
+#[test]
+fn a_path_ends_where_single_solutions_do_and_its_layer_is_a_good_start() {
+    let (inputs, labels) = clouds(300);
+    let (rest, _) = clouds(330);
+    let held_out = rest.slice(ndarray::s![300.., ..]).to_owned();
+    let held_out = Table::new(held_out.view()).unwrap();
+    let targets = Targets::classes(labels, 3).unwrap();
+    let data = Labelled::new(Table::new(inputs.view()).unwrap(), targets).unwrap();
+    let estimator = Estimator::<Identity>::new(config("sngp"), IdentityConfig { width: 2 });
+    let options = || FitOptions::new(&Device::flex());
+    let mut steps = Vec::new();
+    estimator
+        .output_path(&data, &held_out, &[3.0, 1.0, 0.3], options(), &mut |step| {
+            steps.push(step);
+            if steps.len() < 3 { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+        })
+        .unwrap();
+    let strengths: Vec<f64> = steps.iter().map(|step| step.l2).collect();
+    assert_eq!(strengths, [3.0, 1.0, 0.3]);
+    let last = steps.pop().unwrap();
+    let (cold, needed) = estimator.fit_output(&data, options()).unwrap();
+    let apart = &cold.predict(&held_out).unwrap().logits - &last.logits;
+    assert!(apart.iter().all(|v| v.abs() < 0.15), "{apart}");
+    let (warm, less) = estimator.with_head(last.head).fit_output(&data, options()).unwrap();
+    assert!(less.iterations < needed.iterations, "{less:?} {needed:?}");
+    assert!((less.objective / needed.objective - 1.0).abs() < 2e-3, "{less:?} {needed:?}");
+    let apart = &cold.predict(&held_out).unwrap().logits - &warm.predict(&held_out).unwrap().logits;
+    assert!(apart.iter().all(|v| v.abs() < 0.15), "{apart}");
+}
+
+#[test]
+fn a_path_ends_when_enough_was_seen_and_refuses_what_has_no_solution() {
+    let (inputs, labels) = clouds(60);
+    let table = Table::new(inputs.view()).unwrap();
+    let data = Labelled::new(table.clone(), Targets::classes(labels, 3).unwrap()).unwrap();
+    let estimator = Estimator::<Identity>::new(config("sngp"), IdentityConfig { width: 2 });
+    let path = |strengths: &[f64]| {
+        let mut seen = 0;
+        let options = FitOptions::new(&Device::flex());
+        let done = estimator.output_path(&data, &table, strengths, options, &mut |_| {
+            seen += 1;
+            ControlFlow::Break(())
+        });
+        done.map(|()| seen)
+    };
+    assert_eq!(path(&[1.0, 0.5]).unwrap(), 1);
+    assert!(path(&[1.0, 0.0]).unwrap_err().to_string().contains("l2"));
 }

@@ -314,7 +314,7 @@ fn every_backbone_is_found_by_name() {
     for entry in BACKBONES {
         assert!(!entry.summary.is_empty());
         let config = match entry.name {
-            "identity" => serde_json::json!({ "width": 3 }),
+            "identity" | "standardize" => serde_json::json!({ "width": 3 }),
             "bert" => serde_json::to_value(BertConfig::small(50, 16)).unwrap(),
             "pooler" => serde_json::to_value(BertConfig::small(50, 16).pooler).unwrap(),
             _ => serde_json::json!({}),
