@@ -11,6 +11,7 @@ mod options;
 mod output;
 mod split;
 mod table_network;
+mod texts;
 mod tune;
 
 pub use calibration::best_calibration;

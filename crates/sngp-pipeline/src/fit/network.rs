@@ -13,7 +13,7 @@ use sngp::model::{
     AnyModel, Estimator, FitOptions, ModelConfig, ModelInputs, ShippedModel, fit, fit_output,
 };
 use sngp::nn::FeatureKind;
-use sngp::posterior::Curvature;
+use sngp::posterior::{Curvature, Precision};
 use sngp::predict::{Integration, Prediction};
 use sngp::text::TextTokenizer;
 use sngp::{Error, Result};
@@ -145,6 +145,10 @@ pub(super) fn fit_vectors(
             config(settings, options, scale)
         }
     };
+    if let Preparation::Texts(_) = examples.preparation {
+        // What terms tell is linear, and the vectors are about as long as the random features.
+        config.gaussian_process.features.linear = 1.0;
+    }
     if width > options.features {
         // Random directions of so many dimensions are orthogonal enough.
         config.gaussian_process.features.kind = FeatureKind::Gaussian;
@@ -152,7 +156,7 @@ pub(super) fn fit_vectors(
     let targets = learning.train.clone();
     let data: Labelled<ShippedBatch> = match &examples.train {
         TrainInputs::Mapped(mapped) => Labelled::new(Shipped::inputs(mapped.clone()), targets)?,
-        TrainInputs::Vectors(vectors) => {
+        TrainInputs::Vectors(vectors) | TrainInputs::CrossFitted { cross_fitted: vectors, .. } => {
             Labelled::new(Shipped::inputs(Table::new(vectors.view())?), targets)?
         }
         TrainInputs::Sentences(_) => {
@@ -177,8 +181,32 @@ pub(super) fn fit_vectors(
         let model = fit(&estimator, &data, fit_options(options, learning))?;
         (model, format!("residual network, {} epochs", options.epochs()))
     };
+    let model = match &examples.train {
+        TrainInputs::CrossFitted { vectors, .. } => remembering(model, vectors)?,
+        _ => model,
+    };
     let seconds = started.elapsed().as_secs_f64();
     calibrated(Fit { model, tokenizer: None, words, seconds }, examples)
+}
+
+/// The model with a posterior of other vectors than it was fitted to: those that the rows will have
+/// when they come again, to be forgotten or added once more.
+fn remembering(model: ShippedModel, vectors: &Array2<f32>) -> Result<ShippedModel> {
+    const CHUNK: usize = 4096;
+    let mut sums: Vec<Precision> = Vec::new();
+    if model.precisions().next().is_none() {
+        return Ok(model);
+    }
+    for vectors in vectors.axis_chunks_iter(Axis(0), CHUNK) {
+        let parts = model.accumulate_any(ModelInputs::Vectors(vectors))?;
+        match sums.is_empty() {
+            true => sums = parts,
+            false => {
+                sums.iter_mut().zip(&parts).try_for_each(|(sum, part)| sum.merge(part))?;
+            }
+        }
+    }
+    model.with_precisions(sums)
 }
 
 pub(super) fn fit_images(
