@@ -4,8 +4,9 @@ mod common;
 
 use burn::tensor::Device;
 use common::{CLASSES, sentence, texts};
+use sngp_pipeline::calibrate::Goal;
 use sngp_pipeline::input::{Dataset, Kind, Preparation};
-use sngp_pipeline::{Fitted, Goal, Options, Outcome, Pipeline, Target};
+use sngp_pipeline::{Fitted, Options, Outcome, Pipeline, Target};
 
 fn options() -> Options<'static> {
     let kind = Some(Kind::Text("text".to_string()));

@@ -49,6 +49,8 @@ pub(super) enum TrainInputs {
         cross_fitted: Array2<f32>,
         /// Every row as the model will see it: what is remembered.
         vectors: Array2<f32>,
+        /// The factor on the logits that the vectors begin with, where those are the model's.
+        told: Option<f32>,
     },
     /// Sentences with their encoder.
     Sentences(Box<Embedded>),

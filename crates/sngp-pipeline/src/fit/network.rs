@@ -11,6 +11,7 @@ use sngp::likelihood::{Gaussian, Likelihood};
 use sngp::method::Output;
 use sngp::model::{
     AnyModel, Estimator, FitOptions, ModelConfig, ModelInputs, ShippedModel, fit, fit_output,
+    given_output,
 };
 use sngp::nn::FeatureKind;
 use sngp::posterior::{Curvature, Precision};
@@ -164,7 +165,16 @@ pub(super) fn fit_vectors(
         }
     };
     let started = Instant::now();
-    let (model, words) = if is_direct(options, table) {
+    let (model, words) = if let TrainInputs::CrossFitted { vectors, told: Some(factor), .. } =
+        &examples.train
+    {
+        let weights = told_weights(&config, learning.names.len(), width, *factor);
+        let estimator = Estimator::new(config, ShippedConfig::from(IdentityConfig { width }));
+        let known = Shipped::inputs(Table::new(vectors.view())?);
+        let data = Labelled::new(known, learning.train.clone())?;
+        let model = given_output(&estimator, weights, &data, fit_options(options, learning))?;
+        (model, "what the terms tell, solved; variance by a Gaussian process".to_string())
+    } else if is_direct(options, table) {
         let estimator = Estimator::new(config, ShippedConfig::from(IdentityConfig { width }));
         let (model, found) = fit_output(&estimator, &data, fit_options(options, learning))?;
         let words = format!(
@@ -182,11 +192,23 @@ pub(super) fn fit_vectors(
         (model, format!("residual network, {} epochs", options.epochs()))
     };
     let model = match &examples.train {
-        TrainInputs::CrossFitted { vectors, .. } => remembering(model, vectors)?,
+        TrainInputs::CrossFitted { vectors, told: None, .. } => remembering(model, vectors)?,
         _ => model,
     };
     let seconds = started.elapsed().as_secs_f64();
     calibrated(Fit { model, tokenizer: None, words, seconds }, examples)
+}
+
+/// Output weights that take the first numbers of a vector for the logits times a factor. Random
+/// features say nothing about the mean, and all about the variance.
+fn told_weights(config: &ModelConfig, outputs: usize, width: usize, factor: f32) -> Vec<f32> {
+    let features = &config.gaussian_process.features;
+    let mut weights = vec![0.0; features.dimension(width) * outputs];
+    for output in 0..outputs {
+        weights[(features.count + output) * outputs + output] =
+            1.0 / (factor * features.linear as f32);
+    }
+    weights
 }
 
 /// The model with a posterior of other vectors than it was fitted to: those that the rows will have

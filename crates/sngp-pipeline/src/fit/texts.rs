@@ -1,8 +1,8 @@
 //! What the terms of texts tell, learned from the texts.
 //!
-//! A map that has learned from a text knows it too well. So every text that something else is learned
-//! from or chosen on is seen through a map that was learned without it (cross-fitting); new texts are
-//! seen through the map of all.
+//! A map that has learned from a text knows it too well. So every text that something else is
+//! learned from or chosen on is seen through a map that was learned without it (cross-fitting); new
+//! texts are seen through the map of all.
 
 use std::sync::Arc;
 
@@ -12,10 +12,12 @@ use rayon::prelude::*;
 use sngp::Result;
 use sngp::convex::sparse::{LinearMap, LinearProblem, LinearSolution, SparseRows, fit_linear};
 use sngp::data::Targets;
+use sngp::method::Output;
 use sngp::seed::{Purpose, stream};
 use sngp::train::check_interrupted;
 
 use super::examples::TrainInputs;
+use super::network::is_direct;
 use super::options::Options;
 use crate::input::{KnownPieces, TextMap, TextPreparation, Vocabulary, is_blank};
 use crate::limits::check_memory;
@@ -76,14 +78,24 @@ impl TextExamples<'_> {
         drop(texts);
         let folds = Folds::new(&targets, train, outputs, options.seed);
         let strength = folds.strength(&rows, &targets, train, options)?;
-        let (mut map, apart) = folds.solve(&rows, &targets, strength, options)?;
-        let squares: f32 = apart.slice(s![..train, ..]).iter().map(|value| value * value).sum();
-        let factor = (TOLD * train as f32 / squares.max(f32::MIN_POSITIVE)).sqrt().min(1.0);
-        map.weights.mapv_inplace(|weight| weight * factor);
-        let mut cross_fitted = vectors.clone();
-        cross_fitted.slice_mut(s![.., ..outputs]).assign(&(apart * factor));
+        let wanted = match (takes_told(options), learn_held_out) {
+            (false, _) => FOLDS,
+            (true, held_out) => usize::from(held_out),
+        };
+        let (mut map, apart) = folds.solve(&rows, &targets, strength, wanted, options)?;
         let all: Vec<usize> = (0..rows.rows()).collect();
+        let squares = match wanted {
+            0 => mean_square(told(&map, &rows, &all).iter()),
+            _ => mean_square(apart.iter().filter(|value| **value != 0.0)),
+        };
+        let factor = (TOLD / outputs as f32 / squares.max(f32::MIN_POSITIVE)).sqrt().min(1.0);
+        map.weights.mapv_inplace(|weight| weight * factor);
         vectors.slice_mut(s![.., ..outputs]).assign(&told(&map, &rows, &all));
+        let mut cross_fitted = vectors.clone();
+        for row in (0..rows.rows()).filter(|&row| folds.fold[row] < wanted) {
+            let apart = apart.row(row).mapv(|value| value * factor);
+            cross_fitted.slice_mut(s![row, ..outputs]).assign(&apart);
+        }
         let terms = vocabulary.len();
         remarks.push(format!(
             "{terms} words, pairs of words and pieces of words; what they tell is learned with \
@@ -104,11 +116,24 @@ impl TextExamples<'_> {
         let train = TrainInputs::CrossFitted {
             cross_fitted: cut(cross_fitted).as_standard_layout().into_owned(),
             vectors: cut(vectors).as_standard_layout().into_owned(),
+            told: takes_told(options).then_some(factor),
         };
         let map = Some(Arc::new(text_map));
         let preparation = TextPreparation { text: column.to_string(), known, map };
         Ok(LearnedTexts { preparation, train, held_out, learned_held_out })
     }
+}
+
+/// Whether the output layer takes what the map tells as it is: then nothing else is learned from the
+/// training texts, and only those that are held out need a map of their own.
+fn takes_told(options: &Options<'_>) -> bool {
+    let process = options.method.recipe().output == Output::GaussianProcess;
+    process && is_direct(options, false) && !options.regression()
+}
+
+fn mean_square<'a>(values: impl Iterator<Item = &'a f32>) -> f32 {
+    let (sum, count) = values.fold((0.0, 0u32), |(sum, n), value| (sum + value * value, n + 1));
+    sum / count.max(1) as f32
 }
 
 fn blank_remark(texts: &[String]) -> Option<String> {
@@ -224,17 +249,18 @@ impl Folds {
         Ok(best.map_or(USUAL, |(_, strength)| strength))
     }
 
-    /// The map of all learned rows, and what is told of every row by a map that has not learned from
-    /// it.
+    /// The map of all learned rows, and what is told of the rows of the first folds by maps that have
+    /// not learned from them.
     fn solve(
         &self,
         rows: &SparseRows,
         targets: &Targets,
         strength: f32,
+        wanted: usize,
         options: &Options<'_>,
     ) -> Result<(LinearMap, Array2<f32>)> {
         let count = self.fold.len();
-        let others: Vec<Vec<usize>> = (0..FOLDS)
+        let others: Vec<Vec<usize>> = (0..wanted)
             .map(|fold| (0..count).filter(|&row| self.fold[row] == fold).collect())
             .collect();
         let solved = |fold: usize| -> Result<(Vec<usize>, Array2<f32>, Array2<f32>)> {
@@ -244,14 +270,15 @@ impl Folds {
             let LinearSolution { map, duals, .. } = fit_linear(&problem, None)?;
             Ok((some, duals, told(&map, rows, &others[fold])))
         };
-        let parts = (0..FOLDS).into_par_iter().map(solved).collect::<Result<Vec<_>>>()?;
+        let parts = (0..wanted).into_par_iter().map(solved).collect::<Result<Vec<_>>>()?;
         let mut apart = Array2::zeros((count, self.outputs));
         let mut duals = Array2::zeros((count, self.outputs));
         for (own, (some, part_duals, part)) in others.iter().zip(parts) {
             own.iter().zip(part.rows()).for_each(|(&row, part)| apart.row_mut(row).assign(&part));
             for (row, dual) in some.into_iter().zip(part_duals.rows()) {
                 // A row is learned from by all folds but its own.
-                duals.row_mut(row).scaled_add(1.0 / (FOLDS - 1) as f32, &dual);
+                let times = wanted - usize::from(self.fold[row] < wanted);
+                duals.row_mut(row).scaled_add(1.0 / times as f32, &dual);
             }
         }
         check_interrupted(&options.interrupter)?;

@@ -53,6 +53,16 @@ pub fn fit_output(
     estimator.fit_output(data, options)
 }
 
+/// [`Estimator::given_output`] of any shipped backbone.
+pub fn given_output(
+    estimator: &Estimator<Shipped>,
+    weights: Vec<f32>,
+    data: &Labelled<ShippedBatch>,
+    options: FitOptions<'_, Shipped>,
+) -> Result<ShippedModel> {
+    estimator.given_output(weights, data, options)
+}
+
 /// [`Model::load`] of any shipped backbone.
 pub fn load(folder: &Path, device: &Device) -> Result<ShippedModel> {
     Model::load(folder, device)
