@@ -4,7 +4,7 @@ use safetensors::tensor::TensorView;
 use safetensors::{Dtype, SafeTensors};
 use sngp::{Error, Result};
 
-/// Named arrays of f32 and f64, on their way to and from a safetensors file.
+/// Named arrays of f32, f64 and u64, on their way to and from a safetensors file.
 #[derive(Default)]
 pub(crate) struct NamedArrays(Vec<(&'static str, Dtype, Vec<usize>, Vec<u8>)>);
 
@@ -17,6 +17,11 @@ impl NamedArrays {
     pub fn put_f64(&mut self, name: &'static str, values: &[f64]) {
         let bytes = values.iter().flat_map(|value| value.to_le_bytes()).collect();
         self.0.push((name, Dtype::F64, vec![values.len()], bytes));
+    }
+
+    pub fn put_u64(&mut self, name: &'static str, values: &[u64]) {
+        let bytes = values.iter().flat_map(|value| value.to_le_bytes()).collect();
+        self.0.push((name, Dtype::U64, vec![values.len()], bytes));
     }
 
     pub fn to_bytes(&self) -> Result<Vec<u8>> {
@@ -56,6 +61,11 @@ impl<'a> ReadArrays<'a> {
     pub fn f64(&self, name: &str) -> Result<Vec<f64>> {
         let (_, bytes) = self.view(name, Dtype::F64)?;
         Ok(bytes.as_chunks::<8>().0.iter().map(|chunk| f64::from_le_bytes(*chunk)).collect())
+    }
+
+    pub fn u64(&self, name: &str) -> Result<Vec<u64>> {
+        let (_, bytes) = self.view(name, Dtype::U64)?;
+        Ok(bytes.as_chunks::<8>().0.iter().map(|chunk| u64::from_le_bytes(*chunk)).collect())
     }
 
     fn view(&self, name: &str, dtype: Dtype) -> Result<(Vec<usize>, Vec<u8>)> {

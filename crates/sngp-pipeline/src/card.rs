@@ -1,12 +1,14 @@
 //! What a model tells about itself and its data.
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 use sngp::model::AnyModel;
 use sngp::predict::Minimax;
 use sngp::{Error, Result};
 
 use crate::aim::Aim;
-use crate::input::Preparation;
+use crate::input::{Preparation, TEXTS, TextMap};
 
 /// The file it is saved in, in the model's folder.
 pub(crate) const CARD: &str = "card.json";
@@ -50,8 +52,14 @@ impl Card {
     /// The card saved with a model, where there is one.
     pub fn of(model: &dyn AnyModel) -> Result<Option<Self>> {
         let Some(bytes) = model.attachment(CARD) else { return Ok(None) };
-        let card: Self = serde_json::from_slice(bytes)
+        let mut card: Self = serde_json::from_slice(bytes)
             .map_err(|error| Error::Data(format!("{CARD}: {error}")))?;
+        if let Preparation::Texts(texts) = &mut card.preparation {
+            let bytes = model
+                .attachment(TEXTS)
+                .ok_or_else(|| Error::Data(format!("{CARD} needs {TEXTS}, which is not there")))?;
+            texts.map = Some(Arc::new(TextMap::from_bytes(bytes)?));
+        }
         card.check().map(|()| Some(card))
     }
 

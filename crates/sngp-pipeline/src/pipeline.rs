@@ -19,7 +19,7 @@ use crate::calibration_rows::{CalibrationRows, ROWS};
 use crate::card::{CARD, Card, HeldOut, Task, Training};
 use crate::detectors::{self, COMBINATION, DETECTORS};
 use crate::guard::{GUARD, Guard};
-use crate::input::{ImagePreparation, Preparation, Prepared};
+use crate::input::{ImagePreparation, Preparation, Prepared, TEXTS};
 use crate::seen::{SEEN, Seen};
 
 /// Everything between a raw row and an answer: preparation, network, posterior, guard, decision.
@@ -140,6 +140,11 @@ impl Pipeline {
     /// Saves the pipeline as a folder, whole or not at all.
     pub fn save(&mut self, folder: impl AsRef<Path>) -> Result<()> {
         self.model.attach(CARD, to_json(&self.card)?)?;
+        if let Preparation::Texts(texts) = &self.card.preparation
+            && let Some(map) = &texts.map
+        {
+            self.model.attach(TEXTS, map.to_bytes()?)?;
+        }
         if let Some(guard) = &self.guard {
             self.model.attach(GUARD, guard.to_bytes()?)?;
         }

@@ -143,6 +143,7 @@ fn inputs(preparation: &Preparation) -> Vec<Field> {
             columns.iter().map(field).collect()
         }
         Preparation::Ngrams(ngrams) => vec![Field::new(&ngrams.text, FieldKind::Text, "a text")],
+        Preparation::Texts(texts) => vec![Field::new(&texts.text, FieldKind::Text, "a text")],
         Preparation::Sentences { text } => vec![Field::new(text, FieldKind::Text, "a text")],
         Preparation::Vectors { vectors, width } => {
             vec![Field::new(vectors, FieldKind::Vector, "a vector").wide(*width)]

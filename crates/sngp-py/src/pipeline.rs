@@ -362,7 +362,7 @@ fn kind_name(model: &Fitted) -> &'static str {
     use sngp_pipeline::input::Preparation;
     match model.card().preparation {
         Preparation::Table(_) | Preparation::Numbers { .. } => "table",
-        Preparation::Ngrams(_) | Preparation::Sentences { .. } => "text",
+        Preparation::Ngrams(_) | Preparation::Texts(_) | Preparation::Sentences { .. } => "text",
         Preparation::Vectors { .. } => "vectors",
         Preparation::Images(_) => "images",
     }

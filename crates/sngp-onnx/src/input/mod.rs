@@ -83,7 +83,7 @@ pub fn prepared(graph: &mut Graph, pipeline: &Pipeline) -> Result<Prepared> {
             Ok(Prepared { inputs, valid, oddity: None })
         }
         Preparation::Sentences { .. } => tokens::prepared(graph, pipeline),
-        Preparation::Ngrams(_) => Err(Error::Unsupported(
+        Preparation::Ngrams(_) | Preparation::Texts(_) => Err(Error::Unsupported(
             "a text's n-grams are hashed, which ONNX has no operator for; train through an \
              encoder, whose tokens are numbers"
                 .to_string(),

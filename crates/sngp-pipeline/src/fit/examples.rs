@@ -17,14 +17,13 @@ use super::labels::{Labels, Learning};
 use super::network::{Fit, Settings, estimator_of_vectors, fit_images, fit_vectors, is_direct};
 use super::options::Options;
 use super::split::{Split, stratified};
+use super::texts::TextExamples;
 use crate::input::{
-    BadCell, Body, Column, Dataset, Encoding, ImagePreparation, Kind, NgramPreparation,
-    Preparation, Prepared, TablePreparation, guess, in_file,
+    BadCell, Body, Column, Dataset, Encoding, ImagePreparation, Kind, Preparation, Prepared,
+    TablePreparation, guess, in_file,
 };
 use crate::limits::check_memory;
 
-/// Places that n-grams are hashed to.
-const PLACES: usize = 4096;
 /// Images whose channels are averaged.
 const IMAGES_AVERAGED: usize = 500;
 /// Rows whose distances tell the length scale.
@@ -34,6 +33,8 @@ pub(super) struct Examples {
     pub preparation: Preparation,
     pub train: TrainInputs,
     pub held_out: Prepared,
+    /// The held-out rows as the model will see them again, where that is not the same.
+    pub learned_held_out: Option<Array2<f32>>,
     pub learning: Learning,
     /// The training rows of the data.
     pub rows: Vec<usize>,
@@ -45,6 +46,15 @@ pub(super) enum TrainInputs {
     Mapped(MappedVectors),
     /// Vectors in memory.
     Vectors(Array2<f32>),
+    /// Vectors that were learned themselves, by a preparation that knows the rows.
+    CrossFitted {
+        /// Every row by a preparation that does not know it: what is learned from.
+        cross_fitted: Array2<f32>,
+        /// Every row as the model will see it: what is remembered.
+        vectors: Array2<f32>,
+        /// The factor on the logits that the vectors begin with, where those are the model's.
+        told: Option<f32>,
+    },
     /// Sentences with their encoder.
     Sentences(Box<Embedded>),
 }
@@ -90,10 +100,36 @@ impl Examples {
                 options.method
             )));
         }
+        if let (Kind::Text(column), None, Body::Rows { .. }) = (&kind, &options.encoder, &data.body)
+        {
+            check_ignored(data, options)?;
+            let sentences = |set: &Dataset, rows: &[usize]| -> Result<Vec<String>> {
+                match (Preparation::Sentences { text: column.clone() }).prepare_all(set, rows)? {
+                    Prepared::Texts(texts) => Ok(texts),
+                    Prepared::Vectors(_) => Err(Error::Data("vectors are no texts".to_string())),
+                }
+            };
+            let texts = TextExamples {
+                column,
+                train: (sentences(data, &split.train)?, &learning.train),
+                held_out: (sentences(held_set, &held_rows)?, &learning.held_out),
+                learn_held_out: validation.is_none(),
+            };
+            let learned = texts.learn(options, remarks)?;
+            return Ok(Self {
+                preparation: Preparation::Texts(learned.preparation),
+                train: learned.train,
+                held_out: Prepared::Vectors(learned.held_out),
+                learned_held_out: learned.learned_held_out,
+                learning,
+                rows: split.train,
+            });
+        }
         let preparation = learn(data, &kind, &split.train, options, remarks)?;
         let held_out = preparation.prepare_all(held_set, &held_rows)?;
         let train = train_inputs(&preparation, data, &split.train, options)?;
-        Ok(Self { preparation, train, held_out, learning, rows: split.train })
+        let rows = split.train;
+        Ok(Self { preparation, train, held_out, learned_held_out: None, learning, rows })
     }
 
     /// Whether several length scales are worth trying unasked: on tables columns differ in what
@@ -148,7 +184,10 @@ impl Examples {
         let some: Vec<usize> = (0..self.rows.len()).step_by(step).collect();
         match &self.train {
             TrainInputs::Mapped(mapped) => mapped.load(&some),
-            TrainInputs::Vectors(vectors) => vectors.select(Axis(0), &some),
+            TrainInputs::Vectors(vectors)
+            | TrainInputs::CrossFitted { cross_fitted: vectors, .. } => {
+                vectors.select(Axis(0), &some)
+            }
             TrainInputs::Sentences(embedded) => embedded.vectors.select(Axis(0), &some),
         }
     }
@@ -180,6 +219,19 @@ fn train_inputs(
     }
 }
 
+fn place(data: &Dataset, names: &[String], column: &String) -> Result<usize> {
+    names.iter().position(|name| name == column).ok_or_else(|| {
+        let known = names.join(", ");
+        Error::Data(format!("{}: no column `{column}`; there are {known}", data.file))
+    })
+}
+
+/// Refuses to ignore what is not there.
+fn check_ignored(data: &Dataset, options: &Options<'_>) -> Result<()> {
+    let Body::Rows { names, .. } = &data.body else { return Ok(()) };
+    options.ignore.iter().try_for_each(|column| place(data, names, column).map(drop))
+}
+
 /// Learns how rows become inputs.
 fn learn(
     data: &Dataset,
@@ -201,13 +253,8 @@ fn learn(
         }
         Body::Rows { names, rows } => (names, rows),
     };
-    let place = |column: &String| {
-        names.iter().position(|name| name == column).ok_or_else(|| {
-            let known = names.join(", ");
-            Error::Data(format!("{}: no column `{column}`; there are {known}", data.file))
-        })
-    };
-    options.ignore.iter().try_for_each(|column| place(column).map(drop))?;
+    let place = |column: &String| place(data, names, column);
+    check_ignored(data, options)?;
     match kind {
         Kind::Table => {
             let left_out: Vec<String> =
@@ -221,21 +268,10 @@ fn learn(
             }
             Ok(Preparation::Table(table))
         }
+        // Without an encoder they have been learned already.
         Kind::Text(column) => {
-            let place = place(column)?;
-            let texts: Vec<_> = train.iter().map(|&row| rows[row][place].to_field()).collect();
-            let blank =
-                texts.iter().filter(|text| !text.chars().any(char::is_alphanumeric)).count();
-            if blank > 0 {
-                remarks.push(format!(
-                    "{blank} of {} texts to learn from have no letter or digit in them",
-                    texts.len()
-                ));
-            }
-            Ok(match options.encoder {
-                Some(_) => Preparation::Sentences { text: column.clone() },
-                None => Preparation::Ngrams(NgramPreparation::learn(column, &texts, PLACES)),
-            })
+            place(column)?;
+            Ok(Preparation::Sentences { text: column.clone() })
         }
         Kind::Vectors(column) => {
             let place = place(column)?;

@@ -235,7 +235,9 @@ fn guard_of(pipeline: &Pipeline, examples: &Examples) -> Result<Option<Guard>> {
         Preparation::Vectors { .. } | Preparation::Sentences { .. } => View::Direction,
         Preparation::Images(images) => View::Picture { size: images.size },
         // Texts without an encoder are known by their pieces; numbers as they are have no units.
-        Preparation::Ngrams(_) | Preparation::Numbers { .. } => return Ok(None),
+        Preparation::Ngrams(_) | Preparation::Texts(_) | Preparation::Numbers { .. } => {
+            return Ok(None);
+        }
     };
     let (classes, count) = match &examples.learning.train {
         Targets::Classes { labels, classes } => (labels.clone(), *classes),
@@ -243,7 +245,9 @@ fn guard_of(pipeline: &Pipeline, examples: &Examples) -> Result<Option<Guard>> {
     };
     let mut sums = GuardSums::new(view, count);
     match &examples.train {
-        TrainInputs::Vectors(vectors) => sums.add(vectors.view(), &classes),
+        TrainInputs::Vectors(vectors) | TrainInputs::CrossFitted { vectors, .. } => {
+            sums.add(vectors.view(), &classes);
+        }
         TrainInputs::Mapped(mapped) => {
             let rows: Vec<usize> = (0..mapped.rows()).collect();
             for rows in rows.chunks(CHUNK) {
@@ -289,7 +293,7 @@ fn detectors_of(
     };
     let rows: Vec<usize> = (0..labels.len()).collect();
     match (&examples.train, frozen) {
-        (TrainInputs::Vectors(vectors), _) => {
+        (TrainInputs::Vectors(vectors) | TrainInputs::CrossFitted { vectors, .. }, _) => {
             for rows in rows.chunks(CHUNK) {
                 let some = vectors.select(Axis(0), rows);
                 add(pipeline.hidden(&Prepared::Vectors(some))?.view(), rows)?;
@@ -328,7 +332,7 @@ fn with_residuals(detectors: Detectors, prediction: &Prediction) -> Result<Detec
 fn seen_by(examples: &Examples) -> Option<Seen> {
     let mut seen = Seen::default();
     match &examples.train {
-        TrainInputs::Vectors(vectors) => {
+        TrainInputs::Vectors(vectors) | TrainInputs::CrossFitted { vectors, .. } => {
             for rows in vectors.axis_chunks_iter(ndarray::Axis(0), CHUNK) {
                 seen.add(&hashes(&Prepared::Vectors(rows.to_owned())));
             }
@@ -343,7 +347,10 @@ fn seen_by(examples: &Examples) -> Option<Seen> {
             seen.add(&hashes(&Prepared::Texts(embedded.texts.clone())));
         }
     }
-    seen.add(&hashes(&examples.held_out));
+    match &examples.learned_held_out {
+        Some(vectors) => seen.add(&hashes(&Prepared::Vectors(vectors.clone()))),
+        None => seen.add(&hashes(&examples.held_out)),
+    }
     (!seen.is_too_large()).then_some(seen)
 }
 

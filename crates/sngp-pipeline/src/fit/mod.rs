@@ -12,6 +12,7 @@ mod output;
 mod search;
 mod split;
 mod table_network;
+mod texts;
 mod tune;
 mod units;
 

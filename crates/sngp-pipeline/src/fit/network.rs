@@ -12,9 +12,10 @@ use sngp::likelihood::{Gaussian, Likelihood};
 use sngp::method::Output;
 use sngp::model::{
     AnyModel, Estimator, FitOptions, ModelConfig, ModelInputs, ShippedModel, fit, fit_output,
+    given_output,
 };
 use sngp::nn::{FeatureKind, Head};
-use sngp::posterior::Curvature;
+use sngp::posterior::{Curvature, Precision};
 use sngp::predict::{Integration, Prediction};
 use sngp::text::TextTokenizer;
 use sngp::{Error, Result};
@@ -160,6 +161,10 @@ pub(super) fn estimator_of_vectors(
         let scale = settings.length_scale.unwrap_or_else(|| median_length_scale(sample.view()));
         config(settings, options, scale)
     };
+    if let Preparation::Texts(_) = examples.preparation {
+        // What terms tell is linear, and the vectors are about as long as the random features.
+        config.gaussian_process.features.linear = 1.0;
+    }
     config.gaussian_process.features.count = features;
     if width > features {
         // Random directions of so many dimensions are orthogonal enough.
@@ -182,7 +187,7 @@ pub(super) fn fit_vectors(
     let targets = learning.train.clone();
     let data: Labelled<ShippedBatch> = match &examples.train {
         TrainInputs::Mapped(mapped) => Labelled::new(Shipped::inputs(mapped.clone()), targets)?,
-        TrainInputs::Vectors(vectors) => {
+        TrainInputs::Vectors(vectors) | TrainInputs::CrossFitted { cross_fitted: vectors, .. } => {
             Labelled::new(Shipped::inputs(Table::new(vectors.view())?), targets)?
         }
         TrainInputs::Sentences(_) => {
@@ -190,7 +195,16 @@ pub(super) fn fit_vectors(
         }
     };
     let started = Instant::now();
-    let (model, words) = if is_direct(options, table) {
+    let (model, words) = if let TrainInputs::CrossFitted { vectors, told: Some(factor), .. } =
+        &examples.train
+    {
+        let weights = told_weights(&config, learning.names.len(), width, *factor);
+        let estimator = Estimator::new(config, backbone);
+        let known = Shipped::inputs(Table::new(vectors.view())?);
+        let data = Labelled::new(known, learning.train.clone())?;
+        let model = given_output(&estimator, weights, &data, fit_options(options, learning))?;
+        (model, "what the terms tell, solved; variance by a Gaussian process".to_string())
+    } else if is_direct(options, table) {
         let estimator = Estimator { config, backbone, pretrained, head: start.cloned() };
         let (model, found) = fit_output(&estimator, &data, fit_options(options, learning))?;
         let words = format!(
@@ -207,8 +221,44 @@ pub(super) fn fit_vectors(
         let model = fit(&estimator, &data, fit_options(options, learning))?;
         (model, format!("residual network, {} epochs", options.epochs()))
     };
+    let model = match &examples.train {
+        TrainInputs::CrossFitted { vectors, told: None, .. } => remembering(model, vectors)?,
+        _ => model,
+    };
     let seconds = started.elapsed().as_secs_f64();
     calibrated(Fit { model, tokenizer: None, words, seconds }, examples)
+}
+
+/// Output weights that take the first numbers of a vector for the logits times a factor. Random
+/// features say nothing about the mean, and all about the variance.
+fn told_weights(config: &ModelConfig, outputs: usize, width: usize, factor: f32) -> Vec<f32> {
+    let features = &config.gaussian_process.features;
+    let mut weights = vec![0.0; features.dimension(width) * outputs];
+    for output in 0..outputs {
+        weights[(features.count + output) * outputs + output] =
+            1.0 / (factor * features.linear as f32);
+    }
+    weights
+}
+
+/// The model with a posterior of other vectors than it was fitted to: those that the rows will have
+/// when they come again, to be forgotten or added once more.
+fn remembering(model: ShippedModel, vectors: &Array2<f32>) -> Result<ShippedModel> {
+    const CHUNK: usize = 4096;
+    let mut sums: Vec<Precision> = Vec::new();
+    if model.precisions().next().is_none() {
+        return Ok(model);
+    }
+    for vectors in vectors.axis_chunks_iter(Axis(0), CHUNK) {
+        let parts = model.accumulate_any(ModelInputs::Vectors(vectors))?;
+        match sums.is_empty() {
+            true => sums = parts,
+            false => {
+                sums.iter_mut().zip(&parts).try_for_each(|(sum, part)| sum.merge(part))?;
+            }
+        }
+    }
+    model.with_precisions(sums)
 }
 
 pub(super) fn fit_images(

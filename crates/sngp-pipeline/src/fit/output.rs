@@ -46,6 +46,7 @@ impl Pipeline {
             preparation: preparation.clone(),
             train: TrainInputs::Vectors(vectors),
             held_out,
+            learned_held_out: None,
             learning: Learning {
                 names: labels.clone(),
                 train: Targets::classes(train_classes, labels.len())?,

@@ -2,6 +2,11 @@
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use super::terms::{hash, is_blank};
+use crate::answer::Reason;
+
+/// A text with a smaller share of known pieces than this is noise to the model.
+const KNOWN: f64 = 1.0 / 3.0;
 /// Bits of the filter: one in a hundred unknown pieces passes with 50,000 known ones.
 const BITS: usize = 1 << 19;
 const PROBES: u32 = 4;
@@ -31,6 +36,15 @@ impl KnownPieces {
         });
     }
 
+    /// Why the vector of a text says nothing, where it does.
+    pub fn oddity(known: Option<&Self>, text: &str) -> Option<Reason> {
+        if is_blank(text) {
+            return Some(Reason::EmptyInput);
+        }
+        let share = known?.known_share(text)?;
+        (share < KNOWN).then_some(Reason::UnknownWords)
+    }
+
     /// The share of a text's pieces that is known; none for a text without any.
     pub fn known_share(&self, text: &str) -> Option<f64> {
         let (mut all, mut known) = (0usize, 0usize);
@@ -57,7 +71,7 @@ fn each_piece(text: &str, mut found: impl FnMut(u64)) {
             std::iter::once('<').chain(word.chars()).chain(std::iter::once('>')).collect();
         for run in letters.windows(LETTERS.min(letters.len())) {
             let text: String = run.iter().collect();
-            found(super::ngrams::hash(2, text.bytes()));
+            found(hash(2, text.bytes()));
         }
     }
 }

@@ -13,7 +13,9 @@ use sngp_records::image::Picture;
 use super::columns::{BadCell, TablePreparation, shown};
 use super::dataset::{Body, Dataset};
 use super::images::ImagePreparation;
-use super::ngrams::{NgramPreparation, is_blank};
+use super::ngrams::NgramPreparation;
+use super::terms::is_blank;
+use super::texts::TextPreparation;
 use crate::answer::Reason;
 
 /// How raw rows become inputs of a model; saved with it.
@@ -22,8 +24,10 @@ use crate::answer::Reason;
 pub enum Preparation {
     /// Columns of numbers and categories.
     Table(TablePreparation),
-    /// Text by hashed n-grams.
+    /// Text by hashed n-grams: models from before there was the next one.
     Ngrams(NgramPreparation),
+    /// Text by its terms and what they were learned to tell.
+    Texts(TextPreparation),
     /// Text by an encoder inside the model.
     Sentences {
         /// The column with the text.
@@ -124,6 +128,7 @@ impl Preparation {
                 let (column, places) = (&ngrams.text, ngrams.width());
                 format!("text in `{column}`, as word and letter n-grams hashed to {places} places")
             }
+            Self::Texts(texts) => texts.describe(),
             Self::Sentences { text } => format!("text in `{text}`, through an encoder"),
             Self::Vectors { vectors, width } => {
                 format!("vectors in `{vectors}`, {width} numbers each")
@@ -138,6 +143,7 @@ impl Preparation {
         match self {
             Self::Table(table) => table.columns.iter().map(|c| c.name.as_str()).collect(),
             Self::Ngrams(ngrams) => vec![&ngrams.text],
+            Self::Texts(texts) => vec![&texts.text],
             Self::Sentences { text } => vec![text],
             Self::Vectors { vectors, .. } => vec![vectors],
             Self::Numbers { columns } => columns.iter().map(String::as_str).collect(),
@@ -150,6 +156,7 @@ impl Preparation {
         match self {
             Self::Table(table) => Some(table.width()),
             Self::Ngrams(ngrams) => Some(ngrams.width()),
+            Self::Texts(texts) => Some(texts.width()),
             Self::Sentences { .. } => None,
             Self::Vectors { width, .. } => Some(*width),
             Self::Numbers { columns } => Some(columns.len()),
@@ -180,7 +187,7 @@ impl Preparation {
 
     /// Whether it takes text.
     pub fn takes_text(&self) -> bool {
-        matches!(self, Self::Ngrams(_) | Self::Sentences { .. })
+        matches!(self, Self::Ngrams(_) | Self::Texts(_) | Self::Sentences { .. })
     }
 
     /// Finds its columns among those of a table in `folder`.
@@ -279,6 +286,11 @@ impl Located<'_> {
                         texts.par_iter().map(|text| ngrams.encode(text)).collect();
                     Prepared::Vectors(stacked(vectors.concat(), ngrams.width()))
                 }
+                Preparation::Texts(learned) => {
+                    let vectors: Vec<Vec<f32>> =
+                        texts.par_iter().map(|text| learned.encode(text)).collect();
+                    Prepared::Vectors(stacked(vectors.concat(), learned.width()))
+                }
                 _ => Prepared::Texts(texts),
             };
             return PreparedRows { inputs, states };
@@ -341,6 +353,7 @@ impl Located<'_> {
         };
         let oddity = match self.preparation {
             Preparation::Ngrams(ngrams) => ngrams.oddity(&text),
+            Preparation::Texts(texts) => texts.oddity(&text),
             _ => is_blank(&text).then_some(Reason::EmptyInput),
         };
         Ok((text.into_owned(), oddity))

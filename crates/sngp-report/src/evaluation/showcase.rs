@@ -193,7 +193,7 @@ fn content(model: &Pipeline, set: &Dataset, row: usize) -> Content {
     let preparation = &model.card().preparation;
     let place = |column: &str| names.iter().position(|name| name == column);
     match preparation {
-        Preparation::Ngrams(_) | Preparation::Sentences { .. } => {
+        Preparation::Ngrams(_) | Preparation::Texts(_) | Preparation::Sentences { .. } => {
             let text = place(preparation.columns()[0]).map(|place| rows[row][place].to_field());
             Content::Text(text.unwrap_or_default().into_owned())
         }

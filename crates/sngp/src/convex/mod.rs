@@ -3,11 +3,13 @@
 //! With the hidden mapping as it is, the most probable output weights minimise
 //! `sum_i loss_i + l2 ||beta||^2 / 2`, a convex problem with one solution: no learning rate, no
 //! epochs. [`Estimator::fit_output`](crate::model::Estimator::fit_output) solves it.
+//! Linear maps of sparse rows have a [solver of their own](sparse).
 
 mod lbfgs;
 mod least_squares;
 mod objective;
 mod problem;
+pub mod sparse;
 
 pub(crate) use lbfgs::{Function, Stop, minimize};
 pub(crate) use problem::{OutputProblem, OutputSolution};

@@ -67,6 +67,16 @@ pub fn output_path(
     estimator.output_path(data, held_out, strengths, options, seen)
 }
 
+/// [`Estimator::given_output`] of any shipped backbone.
+pub fn given_output(
+    estimator: &Estimator<Shipped>,
+    weights: Vec<f32>,
+    data: &Labelled<ShippedBatch>,
+    options: FitOptions<'_, Shipped>,
+) -> Result<ShippedModel> {
+    estimator.given_output(weights, data, options)
+}
+
 /// [`Model::load`] of any shipped backbone.
 pub fn load(folder: &Path, device: &Device) -> Result<ShippedModel> {
     Model::load(folder, device)
