@@ -16,7 +16,8 @@ use super::inputs::MappedVectors;
 use super::labels::{Labels, Learning};
 use super::network::{Fit, Settings, estimator_of_vectors, fit_images, fit_vectors, is_direct};
 use super::options::Options;
-use super::split::{Split, stratified};
+use super::split::{FEW, Split, held_out, stratified};
+use super::table_numbers::{FEWEST, is_free};
 use super::texts::TextExamples;
 use crate::input::{
     BadCell, Body, Column, Dataset, Encoding, ImagePreparation, Kind, Preparation, Prepared,
@@ -70,9 +71,16 @@ impl Examples {
             remarks.push(format!("{} rows without a label are left out", data.unlabelled));
         }
         let labels = Labels::read(data.labels()?, options)?;
+        let kind = options.kind.clone().unwrap_or_else(|| guess(data, &options.label).0);
         let split = match validation {
             Some(_) => Split { train: (0..data.rows()).collect(), held_out: Vec::new() },
-            None => stratified(&labels.strata(), options.seed),
+            None => match kind {
+                // Their settings are chosen on training rows: fewer others will do.
+                Kind::Table if data.rows() >= 2 * FEWEST && is_free(options) => {
+                    held_out(&labels.strata(), options.seed, &FEW)
+                }
+                _ => stratified(&labels.strata(), options.seed),
+            },
         };
         let (held_set, held_rows) = match validation {
             Some(set) => (set, labels.usable_rows(set.labels()?, remarks)),
@@ -90,7 +98,6 @@ impl Examples {
         let held_labels: Vec<String> =
             held_rows.iter().map(|&row| held_labels[row].clone()).collect();
         let learning = labels.targets(&split.train, &held_labels, &held_set.file)?;
-        let kind = options.kind.clone().unwrap_or_else(|| guess(data, &options.label).0);
         let exact = options.method.recipe().output == Output::ExactGaussianProcess;
         let deep = matches!(kind, Kind::Images(_)) || options.encoder.is_some();
         if exact && deep {

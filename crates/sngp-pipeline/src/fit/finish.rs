@@ -43,7 +43,7 @@ const REFERENCE: usize = 200;
 pub(super) fn finish(
     fit: Fit,
     examples: &Examples,
-    tuned: bool,
+    promise: &Promise,
     data: &Dataset,
     options: &Options<'_>,
     remarks: &mut Vec<String>,
@@ -99,7 +99,7 @@ pub(super) fn finish(
         }
         Targets::Values(values) => {
             pipeline.card.task =
-                numbers(&mut pipeline.card.held_out, &prediction, values, tuned, learning)?;
+                numbers(&mut pipeline.card.held_out, &prediction, values, promise, learning)?;
         }
     }
     pipeline.guard = guard_of(&pipeline, examples)?;
@@ -129,7 +129,7 @@ fn numbers(
     held_out: &mut HeldOut,
     prediction: &Prediction,
     values: &[f32],
-    tuned: bool,
+    promise: &Promise,
     learning: &Learning,
 ) -> Result<Task> {
     let Predictive::Normal { mean, variance } = &prediction.predictive else {
@@ -138,13 +138,17 @@ fn numbers(
     let truth: Vec<f64> = values.iter().map(|value| f64::from(*value)).collect();
     let (centre, scale) = learning.units;
     held_out.metrics.push(("rmse".to_string(), rmse(mean, &truth)? * scale));
-    // Rows that chose the settings know too much to promise anything with.
-    let promising = if tuned { promising_rows(truth.len()) } else { (0..truth.len()).collect() };
     // A network knows its own training rows too well: held-out errors say how far off it is.
-    let squares = (0..truth.len()).map(|row| (truth[row] - mean[row]).powi(2) / variance[row]);
-    let spread = (squares.sum::<f64>() + DOUBT) / (truth.len() as f64 + DOUBT);
-    let residual = |&row: &usize| (truth[row] - mean[row]).abs() / (spread * variance[row]).sqrt();
-    let residuals: Vec<f64> = promising.iter().map(residual).collect();
+    let mut errors: Vec<f64> =
+        (0..truth.len()).map(|row| (truth[row] - mean[row]) / variance[row].sqrt()).collect();
+    let promising = promise.rows(errors.len());
+    if let Promise::WithLeftOut(others) = promise {
+        errors.extend(others);
+    }
+    let spread = spread(&errors);
+    let others = errors[truth.len()..].iter();
+    let residuals = promising.iter().map(|&row| &errors[row]).chain(others);
+    let residuals: Vec<f64> = residuals.map(|error| error.abs() / spread.sqrt()).collect();
     let (interval, coverage) = match conformal_quantile(&residuals, COVERAGE)? {
         Some(interval) => (interval, COVERAGE),
         // The largest of n residuals holds n of n + 1 values, and no more.
@@ -156,14 +160,35 @@ fn numbers(
     Ok(Task::Regression { mean: centre, scale, interval, coverage, spread })
 }
 
-/// Held-out rows of numbers that settings are chosen on: every second one, so that the others
-/// can be promised on. Without a choice there are none.
-pub(super) fn choosing_rows(rows: usize, tuned: bool) -> Vec<usize> {
-    if tuned { (0..rows).step_by(2).collect() } else { Vec::new() }
+/// Errors that numbers are promised an interval by.
+pub(super) enum Promise {
+    /// Those of held-out rows, which have chosen nothing.
+    HeldOut,
+    /// Those of every second one: rows that chose the settings know too much to promise with.
+    HalfOfHeldOut,
+    /// Those of held-out rows, and further ones in predicted deviations, each of a row that was left
+    /// out of the fit.
+    WithLeftOut(Vec<f64>),
 }
 
-fn promising_rows(rows: usize) -> Vec<usize> {
-    (1..rows).step_by(2).collect()
+impl Promise {
+    fn rows(&self, rows: usize) -> Vec<usize> {
+        match self {
+            Self::HalfOfHeldOut => (1..rows).step_by(2).collect(),
+            Self::HeldOut | Self::WithLeftOut(_) => (0..rows).collect(),
+        }
+    }
+}
+
+/// Held-out rows of numbers that settings are chosen on where half of them promise.
+pub(super) fn choosing_rows(rows: usize) -> Vec<usize> {
+    (0..rows).step_by(2).collect()
+}
+
+/// The factor on predicted variances that makes them as large as errors in predicted deviations say.
+pub(super) fn spread(errors: &[f64]) -> f64 {
+    let squares: f64 = errors.iter().map(|error| error * error).sum();
+    (squares + DOUBT) / (errors.len() as f64 + DOUBT)
 }
 
 /// Lets the pipeline abstain by its default score, where it has one.

@@ -16,6 +16,24 @@ pub(super) struct Learning {
     pub units: (f64, f64),
 }
 
+impl Learning {
+    /// The same numbers in another unit, given in the present one.
+    pub fn in_unit(&self, unit: f64) -> Result<Self> {
+        let scaled = |targets: &Targets| match targets {
+            Targets::Values(values) => {
+                Targets::values(values.iter().map(|v| (f64::from(*v) / unit) as f32).collect())
+            }
+            classes @ Targets::Classes { .. } => Ok(classes.clone()),
+        };
+        Ok(Self {
+            names: self.names.clone(),
+            train: scaled(&self.train)?,
+            held_out: scaled(&self.held_out)?,
+            units: (self.units.0, self.units.1 * unit),
+        })
+    }
+}
+
 /// Labels as they were read.
 pub(super) enum Labels {
     Classes { names: Vec<String>, indices: Vec<usize> },

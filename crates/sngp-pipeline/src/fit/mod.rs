@@ -1,6 +1,7 @@
 //! From examples to a pipeline.
 
 mod calibration;
+mod columns;
 mod encoder;
 mod examples;
 mod finish;
@@ -12,6 +13,7 @@ mod output;
 mod search;
 mod split;
 mod table_network;
+mod table_numbers;
 mod texts;
 mod tune;
 mod units;
@@ -29,7 +31,8 @@ use sngp::Result;
 use sngp_records::Cell;
 
 use self::examples::Examples;
-use self::network::Settings;
+use self::finish::Promise;
+use self::network::{Fit, Settings};
 use crate::input::Dataset;
 use crate::pipeline::Pipeline;
 
@@ -71,25 +74,20 @@ impl Pipeline {
     ) -> Result<Fitted> {
         options.check()?;
         let mut remarks = Vec::new();
-        let examples = Examples::prepare(data, validation, options, &mut remarks)?;
+        let mut examples = Examples::prepare(data, validation, options, &mut remarks)?;
         let found = search::search(&examples, options, &mut remarks)?;
-        let worth_a_network = table_network::worth_a_network(&examples, options);
-        let tuned = found.is_none()
-            && (worth_a_network || options.tune.unwrap_or(examples.worth_tuning(options)));
         let search_seconds = found.as_ref().map_or(0.0, |found| found.seconds);
-        let fit = match &found {
-            Some(found) => (0.0, examples.fit(&found.settings, found.start.as_ref(), options)?),
-            None if tuned => {
-                tune::tune(&examples, options, |settings| examples.fit(settings, None, options))?
-            }
-            None => (0.0, examples.fit(&Settings::of(options), None, options)?),
-        };
-        let fit = match worth_a_network {
-            true => table_network::better(fit, &examples, options, &mut remarks)?,
-            false => fit.1,
+        let (fit, promise) = if let Some(found) = found {
+            // The search has looked at training rows alone.
+            let fit = examples.fit(&found.settings, found.start.as_ref(), options)?;
+            (fit, Promise::HeldOut)
+        } else if table_numbers::is_wanted(&examples, options) {
+            table_numbers::fit(&mut examples, options, &mut remarks)?
+        } else {
+            fit_other(&examples, options, &mut remarks)?
         };
         let fit_seconds = fit.seconds;
-        let pipeline = finish::finish(fit, &examples, tuned, data, options, &mut remarks)?;
+        let pipeline = finish::finish(fit, &examples, &promise, data, options, &mut remarks)?;
         Ok(Fitted { pipeline, remarks, fit_seconds, search_seconds })
     }
 
@@ -138,4 +136,23 @@ impl Pipeline {
         let data = Dataset::of_cells(names, rows)?.with_label_column(&options.label)?;
         Ok(Self::fit(&data, None, options)?.pipeline)
     }
+}
+
+/// What is no regression on a table.
+fn fit_other(
+    examples: &Examples,
+    options: &Options<'_>,
+    remarks: &mut Vec<String>,
+) -> Result<(Fit, Promise)> {
+    let worth_a_network = table_network::worth_a_network(examples, options);
+    let tuned = worth_a_network || options.tune.unwrap_or(examples.worth_tuning(options));
+    if !tuned {
+        return Ok((examples.fit(&Settings::of(options), None, options)?, Promise::HeldOut));
+    }
+    let fit = tune::tune(examples, options, |settings| examples.fit(settings, None, options))?;
+    let fit = match worth_a_network {
+        true => table_network::better(fit, examples, options, remarks)?,
+        false => fit.1,
+    };
+    Ok((fit, Promise::HalfOfHeldOut))
 }

@@ -5,7 +5,7 @@ use sngp::model::ShippedModel;
 use sngp::{Error, Result};
 
 use super::examples::{Examples, TrainInputs};
-use super::finish::finish;
+use super::finish::{Promise, finish};
 use super::labels::{Learning, known_rows};
 use super::network::{Fit, calibrated};
 use super::options::Options;
@@ -57,7 +57,8 @@ impl Pipeline {
         };
         let fit = Fit { model, tokenizer: None, words: words.to_string(), seconds: 0.0 };
         let fit = calibrated(fit, &examples)?;
-        let mut pipeline = finish(fit, &examples, false, sample, &options, &mut Vec::new())?;
+        let mut pipeline =
+            finish(fit, &examples, &Promise::HeldOut, sample, &options, &mut Vec::new())?;
         pipeline.seen = None;
         Ok(pipeline)
     }

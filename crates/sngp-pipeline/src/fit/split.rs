@@ -6,6 +6,8 @@ use sngp::seed::{Purpose, Rng, stream};
 /// Held-out share of small and of larger sets, and their most rows.
 const SMALL: usize = 2000;
 const SHARES: [f64; 2] = [0.2, 0.1];
+/// The shares where held-out rows choose nothing.
+pub(super) const FEW: [f64; 2] = [0.1, 0.1];
 const MOST: usize = 5000;
 
 /// Rows to learn from and rows to hold out.
@@ -27,7 +29,12 @@ pub struct Split {
 /// assert_eq!(split.held_out.iter().filter(|&&row| row >= 90).count(), 2);
 /// ```
 pub fn stratified(classes: &[usize], seed: u64) -> Split {
-    let share = SHARES[usize::from(classes.len() > SMALL)];
+    held_out(classes, seed, &SHARES)
+}
+
+/// The same with other shares of small and of larger sets.
+pub(super) fn held_out(classes: &[usize], seed: u64, shares: &[f64; 2]) -> Split {
+    let share = shares[usize::from(classes.len() > SMALL)];
     let share = share.min(MOST as f64 / classes.len().max(1) as f64);
     stratified_share(classes, share, stream(seed, Purpose::Shuffle, u64::MAX))
 }

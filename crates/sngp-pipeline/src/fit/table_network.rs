@@ -15,7 +15,6 @@ use sngp::train::{Decay, EarlyStopping, Schedule};
 use sngp::{Error, Result};
 
 use super::examples::{Examples, TrainInputs};
-use super::finish::choosing_rows;
 use super::network::{Fit, Settings, calibrated, config, fit_options, median_length_scale};
 use super::options::Options;
 use super::tune::tune;
@@ -32,17 +31,17 @@ const BOUND: f64 = 0.95;
 /// Fewer rows than this teach a network nothing.
 const FEWEST: usize = 100;
 
-/// Whether a network is worth a try: on tables, for SNGP as the user knows it, where nobody says that
-/// nothing is to be tried.
+/// Held-out negative log-likelihood of classes that leaves nothing to gain.
+const ENOUGH: f64 = 0.05;
+
+/// Whether a network is worth a try for classes: on tables, for SNGP as the user knows it, where
+/// nobody says that nothing is to be tried.
 pub(super) fn worth_a_network(examples: &Examples, options: &Options<'_>) -> bool {
     let table = matches!(examples.preparation, Preparation::Table(_));
-    let enough = examples.rows.len() >= FEWEST;
+    let enough = examples.rows.len() >= FEWEST && !options.regression();
     let asked = options.length_scale.is_none() && options.tune != Some(false);
     table && enough && asked && options.method == Sngp {}.into()
 }
-
-/// Held-out losses that leave nothing to gain: negative log-likelihood, and error in deviations.
-const ENOUGH: [f64; 2] = [0.05, 0.02];
 
 /// The better one, by held-out rows, of a fit on the columns with its loss and one on a network.
 pub(super) fn better(
@@ -51,30 +50,27 @@ pub(super) fn better(
     options: &Options<'_>,
     remarks: &mut Vec<String>,
 ) -> Result<Fit> {
-    if loss < ENOUGH[usize::from(options.regression())] {
+    if loss < ENOUGH {
         return Ok(columns);
     }
     let trained = backbone(examples, options)?;
     let (deep_loss, deep) =
         tune(examples, options, |settings| trained.fit(examples, settings, options))?;
-    let figure = if options.regression() { "error" } else { "negative log-likelihood" };
     remarks.push(format!(
-        "{figure} on held-out rows: {loss:.4} by a Gaussian process on the columns, {deep_loss:.4} \
-         by one on a residual network; the better one is kept"
+        "negative log-likelihood on held-out rows: {loss:.4} by a Gaussian process on the columns, \
+         {deep_loss:.4} by one on a residual network; the better one is kept"
     ));
     Ok(if deep_loss < loss { deep } else { columns })
 }
 
-/// Trains the network.
-fn backbone(examples: &Examples, options: &Options<'_>) -> Result<Trained> {
-    let TrainInputs::Vectors(vectors) = &examples.train else {
-        return Err(Error::Unsupported("a table's rows are vectors".to_string()));
-    };
+/// Trains the network, watching the held-out rows.
+pub(super) fn backbone(examples: &Examples, options: &Options<'_>) -> Result<Trained> {
+    let vectors = examples.vectors()?;
     let started = Instant::now();
     let learning = &examples.learning;
     let data = labelled(vectors, learning.train.clone())?;
-    let (held_out, targets) = watched(examples)?;
-    let validation = labelled(&held_out, targets)?;
+    let Prepared::Vectors(held_out) = &examples.held_out else { return Err(no_vectors()) };
+    let validation = labelled(held_out, learning.held_out.clone())?;
     let rows = vectors.nrows();
     let mut config = config(&Settings::of(options), options, 1.0);
     config.method = DnnSn {}.into();
@@ -106,6 +102,17 @@ pub(super) struct Trained {
 }
 
 impl Trained {
+    /// The length scale by the distances of hidden vectors.
+    pub fn usual_length_scale(&self) -> f64 {
+        median_length_scale(self.sample().view())
+    }
+
+    fn sample(&self) -> Array2<f32> {
+        let step = self.hidden.nrows().div_ceil(1000).max(1);
+        let some: Vec<usize> = (0..self.hidden.nrows()).step_by(step).collect();
+        self.hidden.select(Axis(0), &some)
+    }
+
     /// The Gaussian process on its hidden vectors.
     pub fn fit(
         &self,
@@ -113,14 +120,10 @@ impl Trained {
         settings: &Settings,
         options: &Options<'_>,
     ) -> Result<Fit> {
-        let TrainInputs::Vectors(vectors) = &examples.train else {
-            return Err(Error::Unsupported("a table's rows are vectors".to_string()));
-        };
+        let vectors = examples.vectors()?;
         let started = Instant::now();
-        let step = self.hidden.nrows().div_ceil(1000).max(1);
-        let some: Vec<usize> = (0..self.hidden.nrows()).step_by(step).collect();
-        let sample = self.hidden.select(Axis(0), &some);
-        let scale = settings.length_scale.unwrap_or_else(|| median_length_scale(sample.view()));
+        let sample = self.sample();
+        let scale = settings.length_scale.unwrap_or_else(|| self.usual_length_scale());
         let mut config = config(settings, options, scale);
         config.spectral.dense_bound = BOUND;
         let square = sample.iter().map(|v| f64::from(*v).powi(2)).sum::<f64>();
@@ -147,22 +150,20 @@ impl Trained {
     }
 }
 
-fn labelled(vectors: &Array2<f32>, targets: Targets) -> Result<Labelled<ShippedBatch>> {
+pub(super) fn labelled(vectors: &Array2<f32>, targets: Targets) -> Result<Labelled<ShippedBatch>> {
     Labelled::new(Shipped::inputs(Table::new(vectors.view())?), targets)
 }
 
-/// The held-out rows that the training watches. Those that intervals are promised on stay out of
-/// it.
-fn watched(examples: &Examples) -> Result<(Array2<f32>, Targets)> {
-    let Prepared::Vectors(held_out) = &examples.held_out else {
-        return Err(Error::Unsupported("a table's rows are vectors".to_string()));
-    };
-    Ok(match &examples.learning.held_out {
-        classes @ Targets::Classes { .. } => (held_out.clone(), classes.clone()),
-        Targets::Values(values) => {
-            let rows = choosing_rows(values.len(), true);
-            let values = rows.iter().map(|&row| values[row]).collect();
-            (held_out.select(Axis(0), &rows), Targets::values(values)?)
+impl Examples {
+    /// The training rows of a table.
+    pub fn vectors(&self) -> Result<&Array2<f32>> {
+        match &self.train {
+            TrainInputs::Vectors(vectors) => Ok(vectors),
+            _ => Err(no_vectors()),
         }
-    })
+    }
+}
+
+fn no_vectors() -> Error {
+    Error::Unsupported("a table's rows are vectors".to_string())
 }

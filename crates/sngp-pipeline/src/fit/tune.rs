@@ -67,7 +67,7 @@ fn loss(fit: &Fit, examples: &Examples) -> Result<f64> {
     match (&examples.learning.held_out, &prediction.predictive) {
         (Targets::Classes { labels, .. }, _) => nll(prediction.probabilities()?, labels),
         (Targets::Values(values), Predictive::Normal { mean, .. }) => {
-            let rows = choosing_rows(values.len(), true);
+            let rows = choosing_rows(values.len());
             let mean: Vec<f64> = rows.iter().map(|&row| mean[row]).collect();
             let values: Vec<f64> = rows.iter().map(|&row| f64::from(values[row])).collect();
             rmse(&mean, &values)

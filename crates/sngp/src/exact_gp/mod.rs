@@ -41,6 +41,7 @@ mod linalg;
 mod multiclass;
 mod newton;
 mod regression;
+mod relevance;
 #[cfg(test)]
 mod tests;
 mod tiles;
@@ -56,6 +57,7 @@ pub use data::{MAX_LATENTS, MAX_POINTS};
 pub use kernel::rbf;
 pub use multiclass::MulticlassGp;
 pub use regression::ExactGpRegression;
+pub use relevance::Relevance;
 
 /// The options of an [`ExactGpClassifier`].
 ///
