@@ -4,6 +4,7 @@ mod calibration;
 mod encoder;
 mod examples;
 mod finish;
+mod inner;
 mod inputs;
 mod labels;
 mod network;
