@@ -302,7 +302,7 @@ def compare(args, folder, origin):
 
 def fit_time(args, folder, origin):
     data = vectors(args.data)
-    command, _ = sngp_commands(write_files(data, folder), ["--features", "1024"])
+    command, _ = sngp_commands(write_files(data, folder), ["--features", "1024", "--budget", "0"])
     rounds = []
     for _ in range(3):
         trained = run(args.sngp, command, folder)

@@ -5,6 +5,7 @@ mod columns;
 mod encoder;
 mod examples;
 mod finish;
+mod inner;
 mod inputs;
 mod labels;
 mod network;

@@ -3,41 +3,35 @@
 //! Rows that choose cannot promise. The search has an inner split of the training rows to itself;
 //! the rows that are held out for thresholds are not looked at.
 
-use std::collections::HashSet;
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
 use ndarray::{Array2, Axis, concatenate};
-use sngp::backbone::{Shipped, ShippedBatch};
-use sngp::data::{Labelled, Table, Targets};
+use sngp::backbone::Shipped;
+use sngp::data::Targets;
 use sngp::method::Output;
 use sngp::model::{Estimator, output_path};
 use sngp::nn::Head;
 use sngp::predict::{Integration, Prediction, Predictive};
-use sngp::seed::{Purpose, stream};
 use sngp::{Error, Result};
 
 use super::calibration::best_calibration;
-use super::examples::{Examples, TrainInputs};
+use super::examples::Examples;
+use super::inner::{Inner, Looked};
 use super::network::{Settings, fit_options, is_direct};
 use super::options::Options;
-use super::split::{Split, stratified_share};
 use super::tune::Trial;
 use super::units::Units;
 use crate::input::Preparation;
 
-/// Rows that the search looks at, and the share of them that judges the others.
-const ROWS: usize = 3000;
-const SHARE: f64 = 0.25;
-/// Fewer rows to judge by than this say little: the rows are split anew, up to so many times.
-const JUDGES: usize = 400;
-const MOST_SPLITS: usize = 5;
 /// Fewer rows than this choose nothing.
 const FEWEST: usize = 20;
-/// Random features of the search; the fit may have more.
-const FEATURES: usize = 1024;
-/// Strengths of the prior, from strong to weak, each the start of the next.
-const STRENGTHS: [f64; 7] = [1.0, 0.3, 0.1, 0.03, 0.01, 0.003, 0.001];
+/// Random features of the search: one a row, within these bounds; the fit may have more.
+const FEATURES: [usize; 2] = [128, 1024];
+/// Strengths of the prior, from strong to weak, each the start of the next; those around the best
+/// one are tried in the end.
+const STRENGTHS: [f64; 4] = [1.0, 0.1, 0.01, 0.001];
+const AROUND: [f64; 2] = [3.0, 0.3];
 /// The step between length scales, and the most steps away from the usual one. At the longest
 /// scale the Gaussian process is a linear model.
 const STEP: f64 = 4.0;
@@ -69,7 +63,7 @@ pub(super) fn search(
         return Ok(None);
     }
     let started = Instant::now();
-    let rows = Looked::at(examples, labels, options.seed);
+    let rows = Looked::at(examples, labels, *classes, options.seed);
     let splits = rows.splits(*classes, options.seed)?;
     if splits.is_empty() {
         return Ok(None);
@@ -78,7 +72,7 @@ pub(super) fn search(
     let mut search = Search { examples, options, splits, started, tried: 0, best: None };
     search.run(&rows.units(examples, options))?;
     let seconds = started.elapsed().as_secs_f64();
-    let tried = search.tried;
+    let (tried, features) = (search.tried, search.features());
     let Some(Best { trial, start }) = search.best else { return Ok(None) };
     let settings = Settings {
         units: trial.units.unwrap_or_default(),
@@ -94,91 +88,8 @@ pub(super) fn search(
         trial.l2
     ));
     // A layer of fewer features is no start for one of more.
-    let start = start.filter(|_| options.features <= FEATURES);
+    let start = start.filter(|_| options.features == features);
     Ok(Some(Found { settings, start, seconds }))
-}
-
-/// The rows that the search looks at.
-struct Looked {
-    vectors: Array2<f32>,
-    labels: Vec<usize>,
-}
-
-impl Looked {
-    /// A fair share of every class, no row twice: a copy on the other side of a split would praise
-    /// whatever remembers most.
-    fn at(examples: &Examples, labels: &[usize], seed: u64) -> Self {
-        let rows: Vec<usize> = if labels.len() > ROWS {
-            let share = ROWS as f64 / labels.len() as f64;
-            stratified_share(labels, share, stream(seed, Purpose::Shuffle, u64::MAX - 1)).held_out
-        } else {
-            (0..labels.len()).collect()
-        };
-        let vectors = match &examples.train {
-            TrainInputs::Mapped(mapped) => mapped.load(&rows),
-            TrainInputs::Vectors(vectors)
-            | TrainInputs::CrossFitted { cross_fitted: vectors, .. } => {
-                vectors.select(Axis(0), &rows)
-            }
-            TrainInputs::Sentences(embedded) => embedded.vectors.select(Axis(0), &rows),
-        };
-        let mut known = HashSet::new();
-        let bits = |place: &usize| -> Vec<u32> {
-            vectors.row(*place).iter().map(|value| value.to_bits()).collect()
-        };
-        let once: Vec<usize> = (0..rows.len()).filter(|place| known.insert(bits(place))).collect();
-        Self {
-            vectors: vectors.select(Axis(0), &once),
-            labels: once.iter().map(|&place| labels[rows[place]]).collect(),
-        }
-    }
-
-    /// Units that are worth a try. Those of columns need a layer of their own, which an encoder has
-    /// no place for; in one unit for all, rows of equal length are what their directions are.
-    fn units(&self, examples: &Examples, options: &Options<'_>) -> Vec<Units> {
-        let encoder = matches!(examples.preparation, Preparation::Sentences { .. });
-        if encoder || options.length_scale.is_some() {
-            return vec![Units::Direction];
-        }
-        let lengths: Vec<f64> = self
-            .vectors
-            .axis_iter(Axis(0))
-            .map(|row| row.iter().map(|&v| f64::from(v).powi(2)).sum::<f64>().sqrt())
-            .collect();
-        let mean = lengths.iter().sum::<f64>() / lengths.len() as f64;
-        let alike = lengths.iter().all(|length| (length - mean).abs() <= 0.01 * mean);
-        Units::ALL.into_iter().filter(|&units| !(alike && units == Units::Common)).collect()
-    }
-
-    /// The rows split in two, several times where they are few.
-    fn splits(&self, classes: usize, seed: u64) -> Result<Vec<Inner>> {
-        let mut splits: Vec<Inner> = Vec::new();
-        let mut judges = 0;
-        while splits.len() < MOST_SPLITS && judges < JUDGES {
-            let rng = stream(seed, Purpose::Shuffle, u64::MAX - 2 - splits.len() as u64);
-            let Split { train, held_out } = stratified_share(&self.labels, SHARE, rng);
-            if train.is_empty() || held_out.is_empty() {
-                break;
-            }
-            let of = |rows: &[usize]| rows.iter().map(|&row| self.labels[row]).collect::<Vec<_>>();
-            let table = |rows: &[usize]| Table::new(self.vectors.select(Axis(0), rows).view());
-            let targets = Targets::classes(of(&train), classes)?;
-            judges += held_out.len();
-            splits.push(Inner {
-                train: Labelled::new(Shipped::inputs(table(&train)?), targets)?,
-                held_out: Box::new(Shipped::inputs(table(&held_out)?)),
-                labels: of(&held_out),
-            });
-        }
-        Ok(splits)
-    }
-}
-
-/// Rows to learn from, and rows that judge.
-struct Inner {
-    train: Labelled<ShippedBatch>,
-    held_out: Box<dyn sngp::data::Inputs<ShippedBatch>>,
-    labels: Vec<usize>,
 }
 
 struct Search<'a> {
@@ -196,42 +107,59 @@ struct Best {
 }
 
 impl Search<'_> {
-    /// Units first, then length scales for as long as they get better. Every one of them with all
-    /// strengths of the prior, which cost little more than one.
+    /// Units first, then length scales for as long as they get better, every one of them with all
+    /// strengths of the prior, which cost little more than one; then the strengths around the best.
     fn run(&mut self, units: &[Units]) -> Result<()> {
+        let given = self.options.l2.map(|l2| [l2]);
+        let strengths = given.as_ref().map_or(&STRENGTHS[..], |l2| &l2[..]);
         let mut usual = None;
         for &units in units {
-            if self.attempt(units, self.options.length_scale)? {
+            if self.attempt(units, self.options.length_scale, strengths)? {
                 usual = self.best.as_ref().map(|best| (units, best.trial.length_scale));
             }
         }
-        let (Some((units, usual)), None) = (usual, self.options.length_scale) else {
-            return Ok(());
-        };
-        for step in [STEP, 1.0 / STEP] {
-            let improved = (1..=STEPS)
-                .map(|steps| self.attempt(units, Some(usual * step.powi(steps))))
-                .take_while(|better| !matches!(better, Ok(false)))
-                .collect::<Result<Vec<_>>>()?;
-            if !improved.is_empty() {
-                break;
+        if let (Some((units, usual)), None) = (usual, self.options.length_scale) {
+            for step in [STEP, 1.0 / STEP] {
+                let improved = (1..=STEPS)
+                    .map(|steps| self.attempt(units, Some(usual * step.powi(steps)), strengths))
+                    .take_while(|better| !matches!(better, Ok(false)))
+                    .collect::<Result<Vec<_>>>()?;
+                if !improved.is_empty() {
+                    break;
+                }
             }
+        }
+        let best = self.best.as_ref().map(|best| best.trial);
+        if let (Some(trial), None) = (best, self.options.l2) {
+            // Rounded, so that it reads as it is.
+            let around = AROUND.map(|factor| (factor * trial.l2 * 1e6).round() / 1e6);
+            self.attempt(trial.units.unwrap_or_default(), Some(trial.length_scale), &around)?;
         }
         Ok(())
     }
 
+    /// So few rows do not need all the features that the fit has.
+    fn features(&self) -> usize {
+        let [least, most] = FEATURES;
+        let rows = self.splits.first().map_or(0, |split| split.train.rows());
+        self.options.features.min(rows.clamp(least, most))
+    }
+
     /// Whether these are better than all before.
-    fn attempt(&mut self, units: Units, length_scale: Option<f64>) -> Result<bool> {
+    fn attempt(
+        &mut self,
+        units: Units,
+        length_scale: Option<f64>,
+        strengths: &[f64],
+    ) -> Result<bool> {
         if self.best.is_some() && self.started.elapsed() >= self.options.budget {
             return Ok(false);
         }
         sngp::train::check_interrupted(&self.options.interrupter)?;
         let settings = Settings { units, length_scale, ..Settings::of(self.options) };
-        let features = self.options.features.min(FEATURES);
+        let features = self.features();
         let estimator = self.examples.estimator(&settings, features, self.options)?;
         let length_scale = estimator.config.gaussian_process.features.length_scale;
-        let given = self.options.l2.map(|l2| [l2]);
-        let strengths = given.as_ref().map_or(&STRENGTHS[..], |l2| &l2[..]);
         let mut better = false;
         for (l2, loss, start) in self.path(&estimator, strengths)? {
             self.tried += 1;
@@ -245,7 +173,7 @@ impl Search<'_> {
         Ok(better)
     }
 
-    /// Strengths of the prior with their losses over all splits, until they only get worse.
+    /// Strengths of the prior with their losses over all splits; of one split, until they get worse.
     fn path(
         &self,
         estimator: &Estimator<Shipped>,
@@ -253,6 +181,7 @@ impl Search<'_> {
     ) -> Result<Vec<(f64, f64, Option<Head>)>> {
         let mut logits: Vec<Vec<Array2<f64>>> = Vec::new();
         let mut heads = Vec::new();
+        let one = self.splits.len() == 1;
         for (index, split) in self.splits.iter().enumerate() {
             let mut losses: Vec<f64> = Vec::new();
             let mut failed = None;
@@ -278,9 +207,9 @@ impl Search<'_> {
                     if let Some(place) = logits.get_mut(losses.len() - 1) {
                         place.push(step.logits);
                     }
-                    let worse =
-                        losses.windows(2).rev().take_while(|pair| pair[1] > pair[0]).count();
-                    if worse >= 2 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+                    // Of several small splits, one alone says little about where to end.
+                    let worse = losses.windows(2).next_back().is_some_and(|pair| pair[1] > pair[0]);
+                    if worse && one { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
                 },
             )?;
             if let Some(error) = failed {
@@ -289,7 +218,6 @@ impl Search<'_> {
         }
         let labels: Vec<usize> =
             self.splits.iter().flat_map(|split| split.labels.iter().copied()).collect();
-        let one = self.splits.len() == 1;
         let all = strengths.iter().zip(logits).zip(heads);
         all.filter(|((_, logits), _)| logits.len() == self.splits.len())
             .map(|((&l2, logits), head)| {
