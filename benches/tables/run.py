@@ -4,11 +4,12 @@
 
 DATA has uci/*.csv (the last column, `y`, is the target) and uci/test_rows.json, the published test rows; SNGP is the
 binary. Every training sees the training rows of its split alone. What is measured is kept in DOCS/results/tables.json
-after every split, and a later start goes on from there; figures of another commit are measured anew. With all of them
-there, DOCS/results/tables.md is written from it. Needs numpy and scikit-learn.
+after every split, with DOCS/results/tables.md made of it, and a later start goes on from there; when crates/ has a newer
+commit, everything is measured anew. Needs numpy and scikit-learn.
 """
 import argparse
 import csv
+import itertools
 import json
 import platform
 import subprocess
@@ -105,7 +106,7 @@ def page(kept):
         "",
         "Which model `sngp train` kept:",
         "",
-        *(f"- {name}: {fits(kept['splits'][name].values())}" for name in NUMBERS if name in kept["splits"]),
+        *(f"- {name}: {fits(kept['splits'][name].values())}" for name in NUMBERS if kept["splits"].get(name)),
         "",
         "## Classes: five folds",
         "",
@@ -140,20 +141,20 @@ def main():
     path = args.docs / "results/tables.json"
     kept = json.loads(path.read_text()) if path.exists() else {"splits": {}}
     cpu = next((line.split(":")[1].strip() for line in open("/proc/cpuinfo") if line.startswith("model name")), platform.machine())
-    commit = command("git", "rev-parse", "--short", "HEAD").strip()
+    commit = command("git", "log", "-1", "--format=%h", "--", "crates").strip()
     if kept.get("about", {}).get("commit") != commit:
         kept["splits"] = {}
     kept["about"] = {"command": "python3 benches/tables/run.py DATA SNGP", "commit": commit, "cpu": cpu}
-    for name in args.only.split(","):
-        for split in range(args.splits if name in NUMBERS else 5):
-            done = kept["splits"].setdefault(name, {})
-            if str(split) in done:
-                continue
-            done[str(split)] = measured(sngp, args.data, name, split)
-            path.write_text(json.dumps(kept, indent=1) + "\n")
-            shown = {k: round(v, 5) for k, v in done[str(split)]["sngp"].items() if isinstance(v, float)}
-            print(name, split, shown, flush=True)
-    path.with_suffix(".md").write_text(page(kept))
+    # A split of every set before the next one: what is there when it is stopped is of all of them.
+    for split, name in itertools.product(range(args.splits), args.only.split(",")):
+        done = kept["splits"].setdefault(name, {})
+        if str(split) in done or (name in CLASSES and split >= 5):
+            continue
+        done[str(split)] = measured(sngp, args.data, name, split)
+        path.write_text(json.dumps(kept, indent=1) + "\n")
+        path.with_suffix(".md").write_text(page(kept))
+        shown = {k: round(v, 5) for k, v in done[str(split)]["sngp"].items() if isinstance(v, float)}
+        print(name, split, shown, flush=True)
 
 
 main()
