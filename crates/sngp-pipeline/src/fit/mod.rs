@@ -22,6 +22,7 @@ pub use tune::Trial;
 
 use ndarray::ArrayView2;
 use sngp::Result;
+use sngp_encoder::hub::locate;
 use sngp_records::Cell;
 
 use self::examples::Examples;
@@ -64,6 +65,8 @@ impl Pipeline {
         options: &Options<'_>,
     ) -> Result<Fitted> {
         options.check()?;
+        let located = options.encoder.as_deref().map(|given| locate(given, &|_| {}));
+        let options = &Options { encoder: located.transpose()?, ..options.clone() };
         let mut remarks = Vec::new();
         let examples = Examples::prepare(data, validation, options, &mut remarks)?;
         let worth_a_network = table_network::worth_a_network(&examples, options);

@@ -136,7 +136,7 @@ pub(super) fn fit_vectors(
     let width = sample.ncols();
     let (table, embedded) = (
         matches!(examples.preparation, Preparation::Table(_)),
-        matches!(examples.preparation, Preparation::Vectors { .. }),
+        matches!(examples.preparation, Preparation::Vectors { .. } | Preparation::Encoded(_)),
     );
     let mut config = match embedded {
         true => config_of_embeddings(settings, options, &sample),
@@ -225,6 +225,9 @@ pub(super) fn predict(fit: &Fit, inputs: &Prepared) -> Result<Prediction> {
     match (inputs, &fit.tokenizer) {
         (Prepared::Vectors(vectors), _) => {
             fit.model.predict_any(ModelInputs::Vectors(vectors.view()))
+        }
+        (Prepared::Encoded(rows), _) => {
+            fit.model.predict_any(ModelInputs::Vectors(rows.vectors.view()))
         }
         (Prepared::Texts(texts), Some(tokenizer)) => {
             let sentences = tokenizer.sentences(&fit.model, texts)?;
