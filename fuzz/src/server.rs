@@ -2,8 +2,8 @@
 
 use std::sync::OnceLock;
 
-use bytes::Bytes;
 use burn::tensor::Device;
+use bytes::Bytes;
 use sngp_pipeline::{Pipeline, Signature};
 use sngp_serve::outputs::Wanted;
 use sngp_serve::parse_infer_message;

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use ndarray::Array2;
 
-use crate::proto;
+use sngp_encoder::{File, is_standard, proto};
 
 /// The standard operators' domain of classical machine learning: categories by their names.
 pub const MACHINE_LEARNING: &str = "ai.onnx.ml";
@@ -60,6 +60,8 @@ pub struct Graph {
     written: proto::Graph,
     named: HashSet<String>,
     scalars: HashMap<(i32, u64), Value>,
+    /// Operator sets and the file format that a part of the graph was written in.
+    joined: (Vec<proto::OperatorSet>, i64),
 }
 
 impl Graph {
@@ -317,6 +319,56 @@ impl Graph {
         let divisor = self.op("Max", &[&length, &least]);
         let unit = self.op("Div", &[&wide, &divisor]);
         (length, self.cast(&unit, Element::Float))
+    }
+
+    /// Somebody else's graph as a part of this one: its inputs are values of ours, and a tensor of
+    /// it is what it gives. Its names get a beginning that no others have.
+    pub fn splice(&mut self, file: File, bound: &[(String, Value)], output: &str) -> Value {
+        let renamed = |name: &str| {
+            let given = bound.iter().find(|(input, _)| input == name);
+            match given {
+                Some((_, value)) => value.0.clone(),
+                None if name.is_empty() => String::new(),
+                None => format!("sngp/encoder/{name}"),
+            }
+        };
+        for tensor in file.graph.initializer {
+            let name = renamed(&tensor.name);
+            self.written.initializer.push(proto::Tensor { name, ..tensor });
+        }
+        for node in file.graph.node {
+            self.written.node.push(proto::Node {
+                input: node.input.iter().map(|name| renamed(name)).collect(),
+                output: node.output.iter().map(|name| renamed(name)).collect(),
+                name: format!("sngp/encoder/{}", node.name),
+                ..node
+            });
+        }
+        self.joined = (file.operators, file.ir_version);
+        Value(renamed(output))
+    }
+
+    /// The operator sets that the file has to name, those of ours and those of a part, and the
+    /// version of its format.
+    pub fn operators(
+        &self,
+        own: &[(&str, i64)],
+        ir_version: i64,
+    ) -> (Vec<proto::OperatorSet>, i64) {
+        let (joined, joined_version) = &self.joined;
+        let is = |set: &proto::OperatorSet, domain: &str| {
+            set.domain == domain || is_standard(&set.domain) && is_standard(domain)
+        };
+        let mut sets: Vec<proto::OperatorSet> = own
+            .iter()
+            .map(|&(domain, version)| {
+                let other = joined.iter().find(|set| is(set, domain)).map_or(0, |set| set.version);
+                proto::OperatorSet { domain: domain.to_string(), version: version.max(other) }
+            })
+            .collect();
+        let further = joined.iter().filter(|set| !own.iter().any(|(domain, _)| is(set, domain)));
+        sets.extend(further.cloned());
+        (sets, ir_version.max(*joined_version))
     }
 
     /// The nodes and values.

@@ -18,7 +18,7 @@
 //! # Ok::<(), sngp::Error>(())
 //! ```
 //!
-//! - `graph`: nodes and values, `proto` the file's messages;
+//! - `graph`: nodes and values;
 //! - `input`: the graph's inputs become what the network takes;
 //! - `network`: hidden vectors; `head`: mean, variance, probabilities;
 //! - `scores`: what a row is uncertain by; `guard`: how far its input is;
@@ -30,8 +30,8 @@ mod guard;
 mod head;
 mod input;
 mod network;
-mod proto;
 mod scores;
+mod upgrade;
 mod verdict;
 
 use std::collections::HashSet;
@@ -40,6 +40,7 @@ use prost::Message;
 use serde_json::json;
 use sngp::backbone::{Backbone, Shipped};
 use sngp::{Error, Result};
+use sngp_encoder::proto;
 use sngp_pipeline::{Pipeline, Task};
 
 use graph::{Element, Graph, MACHINE_LEARNING, Size, Value};
@@ -136,6 +137,8 @@ fn check(pipeline: &Pipeline) -> Result<()> {
 }
 
 fn finish(graph: Graph, pipeline: &Pipeline) -> Result<Exported> {
+    let own = [("", OPSET), (MACHINE_LEARNING, MACHINE_LEARNING_OPSET)];
+    let (opset_import, ir_version) = graph.operators(&own, IR_VERSION);
     let graph = graph.finish("sngp");
     let inputs: Vec<String> = graph.input.iter().map(|input| input.name.clone()).collect();
     let outputs: Vec<String> = graph.output.iter().map(|output| output.name.clone()).collect();
@@ -151,9 +154,8 @@ fn finish(graph: Graph, pipeline: &Pipeline) -> Result<Exported> {
                        an input; rename it and train again";
         return Err(Error::Unsupported(message.to_string()));
     }
-    let operators = |domain: &str, version| proto::OperatorSet { domain: domain.into(), version };
     let model = proto::Model {
-        ir_version: IR_VERSION,
+        ir_version,
         producer_name: "sngp".to_string(),
         producer_version: env!("CARGO_PKG_VERSION").to_string(),
         doc_string: format!(
@@ -161,11 +163,9 @@ fn finish(graph: Graph, pipeline: &Pipeline) -> Result<Exported> {
             pipeline.card().preparation.describe()
         ),
         graph: Some(graph),
-        opset_import: vec![
-            operators("", OPSET),
-            operators(MACHINE_LEARNING, MACHINE_LEARNING_OPSET),
-        ],
+        opset_import,
         metadata_props: metadata(pipeline),
+        ..Default::default()
     };
     let size = model.encoded_len();
     if size > LARGEST {

@@ -25,7 +25,7 @@ impl CalibrationRows {
     /// As many of the rows as can be kept; none of sentences, which are somebody's words, nor of
     /// rows so wide that too few of them fit.
     pub fn of(inputs: &Prepared, labels: Option<&[usize]>) -> Option<Self> {
-        let Prepared::Vectors(vectors) = inputs else { return None };
+        let vectors = inputs.vectors()?;
         let most = (MOST_NUMBERS / vectors.ncols().max(1)).min(MOST_ROWS).min(vectors.nrows());
         if most < FEWEST.min(vectors.nrows()) {
             return None;

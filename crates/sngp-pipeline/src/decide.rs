@@ -125,6 +125,7 @@ impl Pipeline {
         let Some(guard) = &self.guard else { return Ok(None) };
         Ok(Some(match (inputs, &prediction.hidden) {
             (Prepared::Vectors(vectors), _) => guard.measure(vectors.view()),
+            (Prepared::Encoded(encoded), _) => guard.measure(encoded.vectors.view()),
             (Prepared::Texts(_), Some(hidden)) => guard.measure(hidden.view()),
             // Passes that are sampled have no vectors of their own.
             (Prepared::Texts(_), None) => guard.measure(self.hidden(inputs)?.view()),
@@ -400,17 +401,9 @@ impl Flags {
 }
 
 fn halves(inputs: &Prepared) -> (Prepared, Prepared) {
-    let middle = inputs.rows() / 2;
-    match inputs {
-        Prepared::Vectors(vectors) => {
-            let (first, second) = vectors.view().split_at(Axis(0), middle);
-            (Prepared::Vectors(first.to_owned()), Prepared::Vectors(second.to_owned()))
-        }
-        Prepared::Texts(texts) => {
-            let (first, second) = texts.split_at(middle);
-            (Prepared::Texts(first.to_vec()), Prepared::Texts(second.to_vec()))
-        }
-    }
+    let rows: Vec<usize> = (0..inputs.rows()).collect();
+    let (first, second) = rows.split_at(rows.len() / 2);
+    (inputs.select(first), inputs.select(second))
 }
 
 /// Whether a rule accepts what is predicted, by the threshold of its class where it has one.

@@ -2,32 +2,11 @@
 
 use sngp::{Error, Result};
 
+pub(crate) use sngp::memory::check_memory;
+
 /// Most epochs, features and tokens anybody has asked for in earnest, and then some.
 const MOST_EPOCHS: usize = 100_000;
 const MOST_FEATURES: usize = 65_536;
-
-/// Refuses an allocation that memory has no room for.
-pub(crate) fn check_memory(needed: u128, what: &str) -> Result<()> {
-    match available() {
-        Some(available) if needed > u128::from(available) => {
-            let gib = |bytes: u128| bytes as f64 / f64::from(1u32 << 30);
-            Err(Error::Data(format!(
-                "{what} take about {:.1} GiB, and {:.1} GiB are free",
-                gib(needed),
-                gib(u128::from(available))
-            )))
-        }
-        _ => Ok(()),
-    }
-}
-
-/// Free memory in bytes, where the system tells.
-fn available() -> Option<u64> {
-    let text = std::fs::read_to_string("/proc/meminfo").ok()?;
-    let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
-    let kibibytes: u64 = line.trim().trim_end_matches("kB").trim().parse().ok()?;
-    Some(kibibytes * 1024)
-}
 
 /// Refuses numbers of epochs and features beyond sense, and a posterior beyond memory.
 pub(crate) fn check_sizes(epochs: usize, features: usize, matrices: usize) -> Result<()> {
@@ -53,9 +32,5 @@ mod tests {
         check_sizes(40, 1024, 1).unwrap();
         assert!(check_sizes(usize::MAX, 1024, 1).unwrap_err().to_string().contains("epochs"));
         assert!(check_sizes(1, 1_000_000, 1).unwrap_err().to_string().contains("features"));
-        if available().is_some() {
-            let error = check_memory(u128::MAX, "the images").unwrap_err().to_string();
-            assert!(error.contains("the images take about"), "{error}");
-        }
     }
 }

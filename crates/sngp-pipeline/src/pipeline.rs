@@ -14,6 +14,7 @@ use sngp::predict::{Integration, Prediction, Predictive};
 use sngp::score::{Combined, Score};
 use sngp::text::TextTokenizer;
 use sngp::{Error, Result};
+use sngp_encoder::{ENCODER, Encoder, TOKENIZER};
 
 use crate::calibration_rows::{CalibrationRows, ROWS};
 use crate::card::{CARD, Card, HeldOut, Task, Training};
@@ -86,11 +87,20 @@ impl Pipeline {
 
     /// The pipeline of a model, by the files attached to it. A model without a card takes what its
     /// backbone takes: numbers in their order, images, or text where it has a tokenizer.
-    pub fn of_model(model: Box<dyn AnyModel>) -> Result<Self> {
-        let card = match Card::of(&*model)? {
+    pub fn of_model(mut model: Box<dyn AnyModel>) -> Result<Self> {
+        let mut card = match Card::of(&*model)? {
             Some(card) => card,
             None => plain_card(&*model)?,
         };
+        if let Preparation::Encoded(encoded) = &mut card.preparation {
+            let Some(bytes) = model.attachment(ENCODER) else {
+                return Err(Error::Data(format!("{CARD} needs {ENCODER}, which is not there")));
+            };
+            encoded.load(bytes, model.attachment(TOKENIZER))?;
+            // The encoder keeps its own bytes.
+            model.detach(ENCODER);
+            model.detach(TOKENIZER);
+        }
         let sentences = matches!(card.preparation, Preparation::Sentences { .. });
         let tokenizer = sentences.then(|| TextTokenizer::of_model(&*model)).transpose()?;
         let width = card.preparation.width().unwrap_or_default();
@@ -166,7 +176,31 @@ impl Pipeline {
             Some(rows) => self.model.attach(ROWS, rows.to_bytes()?)?,
             None => self.model.detach(ROWS),
         }
-        self.model.save(folder.as_ref())
+        self.attach_encoder()?;
+        let saved = self.model.save(folder.as_ref());
+        // Once in memory is enough.
+        if self.encoder().is_some() {
+            self.model.detach(ENCODER);
+        }
+        saved
+    }
+
+    /// The frozen encoder before its network, where there is one.
+    pub fn encoder(&self) -> Option<&Encoder> {
+        match &self.card.preparation {
+            Preparation::Encoded(encoded) => encoded.encoder(),
+            _ => None,
+        }
+    }
+
+    fn attach_encoder(&mut self) -> Result<()> {
+        let Some(encoder) = self.encoder() else { return Ok(()) };
+        let tokenizer = encoder.tokenizer().map(|tokenizer| tokenizer.json().to_vec());
+        let bytes = encoder.bytes().to_vec();
+        if let Some(tokenizer) = tokenizer {
+            self.model.attach(TOKENIZER, tokenizer)?;
+        }
+        self.model.attach(ENCODER, bytes)
     }
 
     /// What it says about itself and its inputs.
@@ -246,6 +280,7 @@ impl Pipeline {
     ) -> Result<T> {
         match (inputs, &self.tokenizer) {
             (Prepared::Vectors(vectors), None) => work(ModelInputs::Vectors(vectors.view())),
+            (Prepared::Encoded(rows), None) => work(ModelInputs::Vectors(rows.vectors.view())),
             (Prepared::Texts(texts), Some(tokenizer)) => {
                 work(ModelInputs::Sentences(&tokenizer.sentences(&*self.model, texts)?))
             }

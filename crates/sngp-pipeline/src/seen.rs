@@ -98,10 +98,12 @@ pub(crate) fn hashes(inputs: &Prepared) -> Vec<u64> {
         Prepared::Texts(texts) => {
             texts.iter().map(|text| mixed(text.bytes().map(u64::from))).collect()
         }
+        Prepared::Encoded(encoded) => encoded.hashes.clone(),
     }
 }
 
-fn mixed(values: impl Iterator<Item = u64>) -> u64 {
+/// One hash of many values.
+pub(crate) fn mixed(values: impl Iterator<Item = u64>) -> u64 {
     const PRIME: u64 = 0x9e37_79b9_7f4a_7c15;
     let hash = values.fold(PRIME, |hash, value| (hash ^ value).wrapping_mul(PRIME).rotate_left(29));
     hash ^ (hash >> 32)

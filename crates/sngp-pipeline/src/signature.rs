@@ -148,6 +148,12 @@ fn inputs(preparation: &Preparation) -> Vec<Field> {
         Preparation::Vectors { vectors, width } => {
             vec![Field::new(vectors, FieldKind::Vector, "a vector").wide(*width)]
         }
+        Preparation::Encoded(encoded) if encoded.takes_text() => {
+            vec![Field::new(&encoded.column, FieldKind::Text, "a text")]
+        }
+        Preparation::Encoded(encoded) => {
+            vec![Field::new(&encoded.column, FieldKind::Image, &encoded.describe())]
+        }
         Preparation::Images(images) => {
             vec![Field::new(&images.column, FieldKind::Image, &images.describe())]
         }

@@ -365,6 +365,8 @@ fn kind_name(model: &Fitted) -> &'static str {
         Preparation::Ngrams(_) | Preparation::Texts(_) | Preparation::Sentences { .. } => "text",
         Preparation::Vectors { .. } => "vectors",
         Preparation::Images(_) => "images",
+        Preparation::Encoded(ref encoded) if encoded.takes_text() => "text",
+        Preparation::Encoded(_) => "images",
     }
 }
 

@@ -59,6 +59,7 @@ pub mod hash;
 mod host;
 pub mod likelihood;
 mod linalg;
+pub mod memory;
 pub mod method;
 pub mod metrics;
 pub mod model;

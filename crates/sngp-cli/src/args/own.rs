@@ -47,6 +47,7 @@ pub enum PredictiveName {
     sngp train --data intents.csv --label intent --encoder models/all-MiniLM-L6-v2\n  \
     sngp train --data vectors.npz:train_x:train_y --validation vectors.npz:val_x:val_y\n  \
     sngp train --data photos --out photo-model          # a sub-folder a class\n  \
+    sngp train --data photos --encoder resnet50.onnx    # its features, frozen\n  \
     sngp train --data houses.csv --label price --task regression\n\n\
     Tables: .csv .tsv .jsonl .parquet, also .gz. Vectors: .npy .npz .safetensors (FILE:VECTORS:\n\
     LABELS names the arrays), or a Parquet column of lists. Without --validation a share of the\n\
@@ -77,9 +78,11 @@ pub struct Train {
     /// The column of vectors, in a table
     #[arg(long, value_name = "COLUMN", conflicts_with = "text")]
     pub vectors: Option<String>,
-    /// Folder of a pretrained text encoder (config.json, model.safetensors, tokenizer.json);
-    /// without one, word and letter n-grams are hashed
-    #[arg(long, value_name = "FOLDER")]
+    /// A pretrained encoder: an ONNX file of a text or image network, its features guessed or
+    /// named (FILE.onnx:TENSOR), the folder of a text encoder (config.json, model.safetensors,
+    /// tokenizer.json), or a name on the Hugging Face hub (ORGANISATION/NAME[@REVISION]). Without one, word and letter n-grams of texts are hashed, and a small
+    /// network is trained on images
+    #[arg(long, value_name = "ENCODER")]
     pub encoder: Option<PathBuf>,
     /// Train the encoder too
     #[arg(long, requires = "encoder")]

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail};
 use serde_json::json;
+use sngp_encoder::hub::locate;
 use sngp_pipeline::fit::Trial;
 use sngp_pipeline::input::{Dataset, Kind, Place, guess};
 use sngp_pipeline::{Card, Options, Pipeline, Target, Task};
@@ -20,8 +21,8 @@ pub fn run(args: &Train, context: &Context) -> Result<()> {
     output::claim_model_folder(&out, args.force)?;
     let data = Dataset::read(&place, Some(&args.label), true)?;
     let (kind, reason) = kind(args, &data)?;
-    if let (Some(_), false) = (&args.encoder, matches!(kind, Kind::Text(_))) {
-        bail!("--encoder is for text; which column holds it? --text COLUMN says it");
+    if args.encoder.is_some() && !matches!(kind, Kind::Text(_) | Kind::Images(_)) {
+        bail!("--encoder is for text and images; --text COLUMN says which column holds text");
     }
     let say = |text: &str| context.progress.say(text);
     say(&format!("{}: {} rows; {}", data.file, data.rows(), told(&kind, &reason)));
@@ -30,6 +31,7 @@ pub fn run(args: &Train, context: &Context) -> Result<()> {
         .as_ref()
         .map(|file| Dataset::read(&Place::parse(file), Some(&args.label), true))
         .transpose()?;
+    let encoder = args.encoder.as_deref().map(|given| locate(given, &say)).transpose()?;
     let observe = |_| context.progress.observer(args.method.to_string());
     let tried = |Trial { units, length_scale, l2, loss }: &Trial| {
         let (units, rows) = match units {
@@ -54,7 +56,7 @@ pub fn run(args: &Train, context: &Context) -> Result<()> {
         epochs: args.epochs,
         tune: args.tune.then_some(true),
         budget: Duration::from_secs_f64(args.budget),
-        encoder: args.encoder.clone(),
+        encoder,
         fine_tune: args.fine_tune,
         max_tokens: args.max_tokens,
         image_size: args.image_size,

@@ -1,5 +1,6 @@
 //! From the graph's inputs to what the network takes, and what is wrong with a row.
 
+mod encoded;
 mod table;
 mod tokens;
 
@@ -83,6 +84,7 @@ pub fn prepared(graph: &mut Graph, pipeline: &Pipeline) -> Result<Prepared> {
             Ok(Prepared { inputs, valid, oddity: None })
         }
         Preparation::Sentences { .. } => tokens::prepared(graph, pipeline),
+        Preparation::Encoded(_) => encoded::prepared(graph, pipeline),
         Preparation::Ngrams(_) | Preparation::Texts(_) => Err(Error::Unsupported(
             "a text's n-grams are hashed, which ONNX has no operator for; train through an \
              encoder, whose tokens are numbers"

@@ -7,7 +7,7 @@ use sngp::{Error, Result};
 use sngp_pipeline::Pipeline;
 
 use super::{Inputs, Prepared, reason};
-use crate::graph::{Element, Graph, Size};
+use crate::graph::{Element, Graph, Size, Value};
 
 /// What is known of a token without the text it came from.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -18,12 +18,38 @@ struct Piece {
     blank: bool,
 }
 
+/// Tokens that were read, and the state of every row.
+pub struct Tokens {
+    /// Their ids, harmless ones in place of those that are none.
+    pub ids: Value,
+    /// Which are tokens and not padding.
+    pub counts: Value,
+    /// Whether a row can be used.
+    pub valid: Value,
+    /// Why it is not answered, where it has nothing to be answered.
+    pub oddity: Value,
+}
+
 pub fn prepared(graph: &mut Graph, pipeline: &Pipeline) -> Result<Prepared> {
     let model = pipeline.model();
     let InputShape::Sentences { max_tokens, vocabulary, .. } = model.input() else {
         return Err(Error::Unsupported("the model takes no sentences".to_string()));
     };
-    let pieces = pieces(TextTokenizer::of_model(model)?.json(), vocabulary)?;
+    let tokenizer = TextTokenizer::of_model(model)?;
+    let Tokens { ids, counts, valid, oddity } =
+        read(graph, tokenizer.json(), vocabulary, max_tokens)?;
+    let real = graph.cast(&counts, Element::Float);
+    Ok(Prepared { inputs: Inputs::Tokens { ids, real }, valid, oddity: Some(oddity) })
+}
+
+/// Declares tokens as inputs and judges their rows.
+pub fn read(
+    graph: &mut Graph,
+    tokenizer: &[u8],
+    vocabulary: usize,
+    max_tokens: usize,
+) -> Result<Tokens> {
+    let pieces = pieces(tokenizer, vocabulary)?;
     let shape = [Size::Rows, Size::Tokens];
     let meaning = format!("token ids by the model's tokenizer.json, at most {max_tokens}");
     let ids = graph.input("input_ids", Element::Integer, &shape, &meaning);
@@ -68,8 +94,7 @@ pub fn prepared(graph: &mut Graph, pipeline: &Pipeline) -> Result<Prepared> {
     let why = graph.op("Where", &[&only_unknown, &unknown, &empty]);
     let why = graph.op("Where", &[&nothing, &empty, &why]);
     let oddity = graph.op("Where", &[&silent, &why, &none]);
-    let real = graph.cast(&counts, Element::Float);
-    Ok(Prepared { inputs: Inputs::Tokens { ids, real }, valid, oddity: Some(oddity) })
+    Ok(Tokens { ids, counts, valid, oddity })
 }
 
 /// What the tokens of a vocabulary are. The pipeline looks at the text itself for a letter or digit;

@@ -9,6 +9,7 @@ use sngp::method::Output;
 use sngp::model::Estimator;
 use sngp::nn::Head;
 use sngp::{Error, Result};
+use sngp_encoder::{Encoder, Source, Wanted};
 use sngp_records::Cell;
 
 use super::encoder::Embedded;
@@ -20,8 +21,8 @@ use super::split::{FEW, Split, held_out, stratified};
 use super::table_numbers::{FEWEST, is_free};
 use super::texts::TextExamples;
 use crate::input::{
-    BadCell, Body, Column, Dataset, Encoding, ImagePreparation, Kind, Preparation, Prepared,
-    TablePreparation, guess, in_file,
+    BadCell, Body, Column, Dataset, EncodedPreparation, EncodedRows, Encoding, ImagePreparation,
+    Kind, Preparation, Prepared, TablePreparation, guess, in_file,
 };
 use crate::limits::check_memory;
 
@@ -39,6 +40,8 @@ pub(super) struct Examples {
     pub learning: Learning,
     /// The training rows of the data.
     pub rows: Vec<usize>,
+    /// Hashes of the raw training rows, where they went through a frozen encoder.
+    pub hashes: Vec<u64>,
 }
 
 /// What is learned from.
@@ -99,8 +102,9 @@ impl Examples {
             held_rows.iter().map(|&row| held_labels[row].clone()).collect();
         let learning = labels.targets(&split.train, &held_labels, &held_set.file)?;
         let exact = options.method.recipe().output == Output::ExactGaussianProcess;
+        let frozen = options.frozen_encoder()?;
         let deep = matches!(kind, Kind::Images(_)) || options.encoder.is_some();
-        if exact && deep {
+        if exact && deep && frozen.is_none() {
             return Err(Error::Unsupported(format!(
                 "{} works on vectors as they are: tables, embeddings and n-grams, not on images or \
                  through an encoder",
@@ -113,7 +117,7 @@ impl Examples {
             let sentences = |set: &Dataset, rows: &[usize]| -> Result<Vec<String>> {
                 match (Preparation::Sentences { text: column.clone() }).prepare_all(set, rows)? {
                     Prepared::Texts(texts) => Ok(texts),
-                    Prepared::Vectors(_) => Err(Error::Data("vectors are no texts".to_string())),
+                    _ => Err(Error::Data("vectors are no texts".to_string())),
                 }
             };
             let texts = TextExamples {
@@ -130,13 +134,28 @@ impl Examples {
                 learned_held_out: learned.learned_held_out,
                 learning,
                 rows: split.train,
+                hashes: Vec::new(),
             });
         }
-        let preparation = learn(data, &kind, &split.train, options, remarks)?;
+        let preparation = match (&frozen, &kind) {
+            (Some(source), Kind::Text(column)) => {
+                let wanted = Wanted::Texts { max_tokens: options.max_tokens };
+                encoded(data, column, source, wanted, remarks)?
+            }
+            (Some(source), Kind::Images(column)) => {
+                encoded(data, column, source, Wanted::Images, remarks)?
+            }
+            (None, Kind::Images(_)) if options.encoder.is_some() => {
+                let message = "images need an ONNX file as their encoder";
+                return Err(Error::Unsupported(message.to_string()));
+            }
+            _ => learn(data, &kind, &split.train, options, remarks)?,
+        };
         let held_out = preparation.prepare_all(held_set, &held_rows)?;
-        let train = train_inputs(&preparation, data, &split.train, options)?;
+        let (train, hashes) = train_inputs(&preparation, data, &split.train, options)?;
         let rows = split.train;
-        Ok(Self { preparation, train, held_out, learned_held_out: None, learning, rows })
+        let learned_held_out = None;
+        Ok(Self { preparation, train, held_out, learned_held_out, learning, rows, hashes })
     }
 
     /// Whether several length scales are worth trying unasked: on tables columns differ in what
@@ -205,25 +224,48 @@ fn train_inputs(
     data: &Dataset,
     rows: &[usize],
     options: &Options<'_>,
-) -> Result<TrainInputs> {
+) -> Result<(TrainInputs, Vec<u64>)> {
     if let (Preparation::Vectors { .. }, Body::Vectors { matrix, .. }) = (preparation, &data.body) {
         matrix.check_finite()?;
-        return Ok(TrainInputs::Mapped(MappedVectors::new(matrix.clone(), rows.to_vec())));
+        let mapped = MappedVectors::new(matrix.clone(), rows.to_vec());
+        return Ok((TrainInputs::Mapped(mapped), Vec::new()));
     }
     if let Preparation::Images(images) = preparation {
         // Pixels as numbers, and a copy on its way to the device.
         let bytes = rows.len() as u128 * images.width() as u128 * 4 * 2;
         check_memory(bytes, &format!("{} images", rows.len()))?;
     }
-    match preparation.prepare_all(data, rows)? {
-        Prepared::Vectors(vectors) => Ok(TrainInputs::Vectors(vectors)),
+    let train = match preparation.prepare_all(data, rows)? {
+        Prepared::Vectors(vectors) => TrainInputs::Vectors(vectors),
+        Prepared::Encoded(EncodedRows { vectors, hashes }) => {
+            return Ok((TrainInputs::Vectors(vectors), hashes));
+        }
         Prepared::Texts(texts) => {
             let folder = options.encoder.as_deref().ok_or_else(|| {
                 Error::Unsupported("an encoder is needed for sentences".to_string())
             })?;
-            Ok(TrainInputs::Sentences(Box::new(Embedded::read(folder, texts, options)?)))
+            TrainInputs::Sentences(Box::new(Embedded::read(folder, texts, options)?))
         }
+    };
+    Ok((train, Vec::new()))
+}
+
+/// How a column becomes vectors by a frozen encoder.
+fn encoded(
+    data: &Dataset,
+    column: &str,
+    source: &Source,
+    wanted: Wanted,
+    remarks: &mut Vec<String>,
+) -> Result<Preparation> {
+    if let Body::Rows { names, .. } = &data.body
+        && !names.iter().any(|name| name == column)
+    {
+        let known = names.join(", ");
+        return Err(Error::Data(format!("{}: no column `{column}`; there are {known}", data.file)));
     }
+    let encoder = Encoder::open(source, wanted, remarks)?;
+    Ok(Preparation::Encoded(EncodedPreparation::new(column, encoder)))
 }
 
 fn place(data: &Dataset, names: &[String], column: &String) -> Result<usize> {

@@ -257,7 +257,9 @@ fn guard_of(pipeline: &Pipeline, examples: &Examples) -> Result<Option<Guard>> {
             }
             View::Numbers { places }
         }
-        Preparation::Vectors { .. } | Preparation::Sentences { .. } => View::Direction,
+        Preparation::Vectors { .. } | Preparation::Sentences { .. } | Preparation::Encoded(_) => {
+            View::Direction
+        }
         Preparation::Images(images) => View::Picture { size: images.size },
         // Texts without an encoder are known by their pieces; numbers as they are have no units.
         Preparation::Ngrams(_) | Preparation::Texts(_) | Preparation::Numbers { .. } => {
@@ -289,9 +291,9 @@ fn guard_of(pipeline: &Pipeline, examples: &Examples) -> Result<Option<Guard>> {
             sums.add(pipeline.hidden(&texts)?.view(), &classes);
         }
     }
-    let held_out = match &examples.held_out {
-        Prepared::Vectors(vectors) => vectors.clone(),
-        texts @ Prepared::Texts(_) => pipeline.hidden(texts)?,
+    let held_out = match examples.held_out.vectors() {
+        Some(vectors) => vectors.clone(),
+        None => pipeline.hidden(&examples.held_out)?,
     };
     sums.finish(held_out.view()).map(Some)
 }
@@ -357,6 +359,7 @@ fn with_residuals(detectors: Detectors, prediction: &Prediction) -> Result<Detec
 fn seen_by(examples: &Examples) -> Option<Seen> {
     let mut seen = Seen::default();
     match &examples.train {
+        _ if !examples.hashes.is_empty() => seen.add(&examples.hashes),
         TrainInputs::Vectors(vectors) | TrainInputs::CrossFitted { vectors, .. } => {
             for rows in vectors.axis_chunks_iter(ndarray::Axis(0), CHUNK) {
                 seen.add(&hashes(&Prepared::Vectors(rows.to_owned())));

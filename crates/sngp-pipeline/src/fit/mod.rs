@@ -29,6 +29,7 @@ pub use units::Units;
 
 use ndarray::ArrayView2;
 use sngp::Result;
+use sngp_encoder::hub::locate;
 use sngp_records::Cell;
 
 use self::examples::Examples;
@@ -74,6 +75,8 @@ impl Pipeline {
         options: &Options<'_>,
     ) -> Result<Fitted> {
         options.check()?;
+        let located = options.encoder.as_deref().map(|given| locate(given, &|_| {}));
+        let options = &Options { encoder: located.transpose()?, ..options.clone() };
         let mut remarks = Vec::new();
         let mut examples = Examples::prepare(data, validation, options, &mut remarks)?;
         let found = search::search(&examples, options, &mut remarks)?;

@@ -150,7 +150,7 @@ pub(super) fn estimator_of_vectors(
     let sample = examples.sample();
     let width = sample.ncols();
     let (mut backbone, mut pretrained) = (ShippedConfig::from(IdentityConfig { width }), None);
-    let mut config = if matches!(examples.preparation, Preparation::Vectors { .. }) {
+    let mut config = if examples.preparation.gives_embeddings() {
         let moments = Moments::of(examples.spread(MOMENT_ROWS).view());
         if let Some(columns) = moments.backbone(settings.units, &options.device)? {
             backbone = ShippedConfig::from(StandardizeConfig { width });
@@ -305,6 +305,9 @@ pub(super) fn predict(fit: &Fit, inputs: &Prepared) -> Result<Prediction> {
     match (inputs, &fit.tokenizer) {
         (Prepared::Vectors(vectors), _) => {
             fit.model.predict_any(ModelInputs::Vectors(vectors.view()))
+        }
+        (Prepared::Encoded(rows), _) => {
+            fit.model.predict_any(ModelInputs::Vectors(rows.vectors.view()))
         }
         (Prepared::Texts(texts), Some(tokenizer)) => {
             let sentences = tokenizer.sentences(&fit.model, texts)?;

@@ -7,6 +7,7 @@ use burn::tensor::Device;
 use sngp::method::{Method, Sngp};
 use sngp::train::{Interrupter, Observer, Silent};
 use sngp::{Error, Result};
+use sngp_encoder::Source;
 
 use super::tune::Trial;
 use crate::input::Kind;
@@ -53,7 +54,8 @@ pub struct Options<'a> {
     /// How long to look for the settings of vectors; nothing is tried in no time. What is best so
     /// far is taken when it is over.
     pub budget: Duration,
-    /// The folder of a pretrained text encoder.
+    /// A pretrained encoder: a folder of a text encoder, `FILE.onnx[:TENSOR]` for texts and images,
+    /// or a name on the Hugging Face hub.
     pub encoder: Option<PathBuf>,
     /// Whether the encoder is trained too.
     pub fine_tune: bool,
@@ -121,6 +123,17 @@ impl Options<'_> {
             return Err(crate::predictive::no_classes());
         }
         crate::limits::check_sizes(self.epochs(), self.features, 1)
+    }
+
+    /// The ONNX file of an encoder, where it is one: it stays as it is.
+    pub(super) fn frozen_encoder(&self) -> Result<Option<Source>> {
+        let source = self.encoder.as_deref().and_then(Source::parse);
+        if source.is_some() && self.fine_tune {
+            let message = "an ONNX encoder stays as it is; one that is trained too is a folder with \
+                           model.safetensors";
+            return Err(Error::Unsupported(message.to_string()));
+        }
+        Ok(source)
     }
 
     pub(super) fn epochs(&self) -> usize {

@@ -45,6 +45,7 @@ impl Pipeline {
         let examples = Examples {
             preparation: preparation.clone(),
             train: TrainInputs::Vectors(vectors),
+            hashes: Vec::new(),
             held_out,
             learned_held_out: None,
             learning: Learning {

@@ -55,7 +55,7 @@ pub(super) fn search(
     let head = recipe.output == Output::GaussianProcess && is_direct(options, false);
     let frozen =
         matches!(examples.preparation, Preparation::Sentences { .. }) && !options.fine_tune;
-    let embedded = matches!(examples.preparation, Preparation::Vectors { .. }) || frozen;
+    let embedded = examples.preparation.gives_embeddings() || frozen;
     let open = options.length_scale.is_none() || options.l2.is_none();
     let wanted = options.tune != Some(false) && options.budget > Duration::ZERO;
     let Targets::Classes { labels, classes } = &examples.learning.train else { return Ok(None) };

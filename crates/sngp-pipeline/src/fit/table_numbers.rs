@@ -133,6 +133,7 @@ impl Examples {
             train: TrainInputs::Vectors(part(&split.train)),
             held_out: Prepared::Vectors(part(&split.held_out)),
             learned_held_out: None,
+            hashes: Vec::new(),
             learning,
             rows: split.train.iter().map(|&row| self.rows[row]).collect(),
         })

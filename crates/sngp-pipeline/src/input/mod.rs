@@ -2,6 +2,7 @@
 
 mod columns;
 mod dataset;
+mod encoded;
 mod guess;
 mod images;
 mod known_pieces;
@@ -12,6 +13,7 @@ mod texts;
 
 pub use columns::{BadCell, Column, Encoding, Ignored, TablePreparation};
 pub use dataset::{Body, Dataset, Place, is_arrays};
+pub use encoded::{EncodedPreparation, EncodedRows};
 pub use guess::{Kind, guess};
 pub use images::{Fitting, ImagePreparation};
 pub use known_pieces::KnownPieces;

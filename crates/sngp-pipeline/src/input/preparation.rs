@@ -12,6 +12,7 @@ use sngp_records::image::Picture;
 
 use super::columns::{BadCell, TablePreparation, shown};
 use super::dataset::{Body, Dataset};
+use super::encoded::{EncodedPreparation, EncodedRows};
 use super::images::ImagePreparation;
 use super::ngrams::NgramPreparation;
 use super::terms::is_blank;
@@ -47,6 +48,8 @@ pub enum Preparation {
     },
     /// Images.
     Images(ImagePreparation),
+    /// Text or images by a frozen encoder before the model.
+    Encoded(EncodedPreparation),
 }
 
 /// What a model takes, for some rows.
@@ -56,6 +59,8 @@ pub enum Prepared {
     Vectors(Array2<f32>),
     /// A sentence a row.
     Texts(Vec<String>),
+    /// An encoder's vector a row.
+    Encoded(EncodedRows),
 }
 
 impl Prepared {
@@ -64,6 +69,16 @@ impl Prepared {
         match self {
             Self::Vectors(vectors) => vectors.nrows(),
             Self::Texts(texts) => texts.len(),
+            Self::Encoded(encoded) => encoded.hashes.len(),
+        }
+    }
+
+    /// The vectors, where they are vectors.
+    pub fn vectors(&self) -> Option<&Array2<f32>> {
+        match self {
+            Self::Vectors(vectors) => Some(vectors),
+            Self::Encoded(encoded) => Some(&encoded.vectors),
+            Self::Texts(_) => None,
         }
     }
 
@@ -72,6 +87,7 @@ impl Prepared {
         match self {
             Self::Vectors(vectors) => Self::Vectors(vectors.select(Axis(0), rows)),
             Self::Texts(texts) => Self::Texts(rows.iter().map(|&row| texts[row].clone()).collect()),
+            Self::Encoded(encoded) => Self::Encoded(encoded.select(rows)),
         }
     }
 }
@@ -135,6 +151,7 @@ impl Preparation {
             }
             Self::Numbers { columns } => format!("{} columns of numbers", columns.len()),
             Self::Images(images) => images.describe(),
+            Self::Encoded(encoded) => encoded.describe(),
         }
     }
 
@@ -148,6 +165,7 @@ impl Preparation {
             Self::Vectors { vectors, .. } => vec![vectors],
             Self::Numbers { columns } => columns.iter().map(String::as_str).collect(),
             Self::Images(images) => vec![&images.column],
+            Self::Encoded(encoded) => vec![&encoded.column],
         }
     }
 
@@ -161,6 +179,7 @@ impl Preparation {
             Self::Vectors { width, .. } => Some(*width),
             Self::Numbers { columns } => Some(columns.len()),
             Self::Images(images) => Some(images.width()),
+            Self::Encoded(encoded) => Some(encoded.width),
         }
     }
 
@@ -185,9 +204,18 @@ impl Preparation {
         }
     }
 
+    /// Whether it gives the vectors of some model, whose meaning is in their geometry.
+    pub(crate) fn gives_embeddings(&self) -> bool {
+        matches!(self, Self::Vectors { .. } | Self::Encoded(_))
+    }
+
     /// Whether it takes text.
     pub fn takes_text(&self) -> bool {
-        matches!(self, Self::Ngrams(_) | Self::Texts(_) | Self::Sentences { .. })
+        match self {
+            Self::Ngrams(_) | Self::Texts(_) | Self::Sentences { .. } => true,
+            Self::Encoded(encoded) => encoded.takes_text(),
+            _ => false,
+        }
     }
 
     /// Finds its columns among those of a table in `folder`.
@@ -245,6 +273,10 @@ impl Preparation {
                 Ok(PreparedRows { inputs, states })
             }
             Body::Pictures { pictures, .. } => {
+                if let Self::Encoded(encoded) = self {
+                    let read = |place: usize| Ok(pictures[wanted[place]].clone());
+                    return Ok(encoded.pictures(wanted.len(), read));
+                }
                 let Self::Images(images) = self else { return Err(self.refused(set)) };
                 let vectors: Vec<Vec<f32>> =
                     wanted.par_iter().map(|&row| images.encode(&pictures[row])).collect();
@@ -273,11 +305,18 @@ pub(crate) fn in_file(set: &Dataset, bad: &BadCell) -> Error {
     Error::Data(format!("{}, column `{}`: {}", set.file, bad.column, bad.reason))
 }
 
-type Encoded<T> = Result<(T, Option<Reason>), BadCell>;
+pub(super) type Encoded<T> = Result<(T, Option<Reason>), BadCell>;
 
 impl Located<'_> {
     /// Prepares rows of cells.
     pub fn prepare(&self, rows: &[&[Cell]]) -> PreparedRows {
+        if let Preparation::Encoded(encoded) = self.preparation {
+            if encoded.takes_text() {
+                return encoded.texts(rows.iter().map(|row| self.text(row)).collect());
+            }
+            let reader = ImagePreparation::reader(&encoded.column, 1);
+            return encoded.pictures(rows.len(), |place| self.picture(&reader, rows[place]));
+        }
         if self.preparation.takes_text() {
             let (texts, states) = apart(rows.iter().map(|row| self.text(row)).collect());
             let inputs = match self.preparation {
@@ -395,7 +434,7 @@ fn apart<T>(rows: Vec<Encoded<T>>) -> (Vec<T>, Vec<RowState>) {
     (good, states)
 }
 
-fn stacked(values: Vec<f32>, width: usize) -> Array2<f32> {
+pub(super) fn stacked(values: Vec<f32>, width: usize) -> Array2<f32> {
     let rows = values.len().checked_div(width).unwrap_or(0);
     Array2::from_shape_vec((rows, width), values).expect("every vector has the preparation's width")
 }

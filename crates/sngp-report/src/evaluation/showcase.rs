@@ -193,12 +193,12 @@ fn content(model: &Pipeline, set: &Dataset, row: usize) -> Content {
     let preparation = &model.card().preparation;
     let place = |column: &str| names.iter().position(|name| name == column);
     match preparation {
-        Preparation::Ngrams(_) | Preparation::Texts(_) | Preparation::Sentences { .. } => {
+        _ if preparation.takes_text() => {
             let text = place(preparation.columns()[0]).map(|place| rows[row][place].to_field());
             Content::Text(text.unwrap_or_default().into_owned())
         }
-        Preparation::Images(images) => {
-            let path = place(&images.column).map(|place| rows[row][place].to_field());
+        Preparation::Images(_) | Preparation::Encoded(_) => {
+            let path = place(preparation.columns()[0]).map(|place| rows[row][place].to_field());
             let path = set.folder.join(path.unwrap_or_default().as_ref());
             thumbnail(&path).map_or_else(|| Content::Text(path.display().to_string()), Content::Png)
         }

@@ -1,4 +1,7 @@
-//! The part of `onnx.proto` that is written, by its field numbers.
+//! The part of `onnx.proto` that is read and written, by its field numbers.
+//!
+//! Parts that no graph here may have (functions, sparse and external values, graphs inside of nodes)
+//! are read as [`Opaque`], so that they can be refused instead of lost.
 
 use prost::Message;
 
@@ -19,7 +22,13 @@ pub struct Model {
     pub opset_import: Vec<OperatorSet>,
     #[prost(message, repeated, tag = "14")]
     pub metadata_props: Vec<Property>,
+    #[prost(message, repeated, tag = "25")]
+    pub functions: Vec<Opaque>,
 }
+
+/// Something that is there, and that nobody looks into.
+#[derive(Clone, PartialEq, Message)]
+pub struct Opaque {}
 
 /// Which operators a graph is written in.
 #[derive(Clone, PartialEq, Message)]
@@ -52,6 +61,8 @@ pub struct Graph {
     pub input: Vec<ValueInfo>,
     #[prost(message, repeated, tag = "12")]
     pub output: Vec<ValueInfo>,
+    #[prost(message, repeated, tag = "15")]
+    pub sparse_initializer: Vec<Opaque>,
 }
 
 /// An operator applied to tensors by their names.
@@ -80,11 +91,27 @@ pub struct Attribute {
     pub f: Option<f32>,
     #[prost(int64, optional, tag = "3")]
     pub i: Option<i64>,
+    #[prost(bytes = "vec", optional, tag = "4")]
+    pub s: Option<Vec<u8>>,
+    #[prost(message, optional, tag = "5")]
+    pub t: Option<Tensor>,
+    #[prost(message, optional, tag = "6")]
+    pub g: Option<Opaque>,
+    #[prost(float, repeated, packed = "false", tag = "7")]
+    pub floats: Vec<f32>,
     #[prost(int64, repeated, packed = "false", tag = "8")]
     pub ints: Vec<i64>,
     #[prost(bytes = "vec", repeated, tag = "9")]
     pub strings: Vec<Vec<u8>>,
-    /// 1 a number, 2 an integer, 7 integers, 8 texts.
+    #[prost(message, repeated, tag = "10")]
+    pub tensors: Vec<Opaque>,
+    #[prost(message, repeated, tag = "11")]
+    pub graphs: Vec<Opaque>,
+    #[prost(message, optional, tag = "22")]
+    pub sparse_tensor: Option<Opaque>,
+    #[prost(message, repeated, tag = "23")]
+    pub sparse_tensors: Vec<Opaque>,
+    /// 1 a number, 2 an integer, 3 a text, 4 a tensor, 6 numbers, 7 integers, 8 texts.
     #[prost(int32, tag = "20")]
     pub kind: i32,
 }
@@ -96,12 +123,29 @@ pub struct Tensor {
     pub dims: Vec<i64>,
     #[prost(int32, tag = "2")]
     pub data_type: i32,
+    #[prost(message, optional, tag = "3")]
+    pub segment: Option<Opaque>,
+    #[prost(float, repeated, tag = "4")]
+    pub float_data: Vec<f32>,
+    #[prost(int32, repeated, tag = "5")]
+    pub int32_data: Vec<i32>,
     #[prost(bytes = "vec", repeated, tag = "6")]
     pub string_data: Vec<Vec<u8>>,
+    #[prost(int64, repeated, tag = "7")]
+    pub int64_data: Vec<i64>,
     #[prost(string, tag = "8")]
     pub name: String,
     #[prost(bytes = "vec", optional, tag = "9")]
     pub raw_data: Option<Vec<u8>>,
+    #[prost(double, repeated, tag = "10")]
+    pub double_data: Vec<f64>,
+    #[prost(uint64, repeated, tag = "11")]
+    pub uint64_data: Vec<u64>,
+    #[prost(message, repeated, tag = "13")]
+    pub external_data: Vec<Opaque>,
+    /// 1 where the values are in another file.
+    #[prost(int32, tag = "14")]
+    pub data_location: i32,
 }
 
 /// An input or output.

@@ -1,0 +1,29 @@
+//! Somebody else's ONNX network as a frozen encoder: texts or images in, a vector a row out.
+//!
+//! - [`Source`]: where the file is, and what lies beside it (tokenizer, pooling, preparation);
+//! - [`File`]: the file as messages ([`proto`]), checked;
+//! - `shapes`: how large every tensor becomes, before anything is computed;
+//! - `features`: the tensor that describes an input, and the graph that ends there;
+//! - `engine`: what computes it; [`Encoder`]: all of it together.
+//!
+//! An encoder is read from a file once ([`Encoder::open`]), and then saved with the model as a graph
+//! that ends in its features ([`Encoder::bytes`], [`Encoder::load`]).
+#![warn(missing_docs)]
+
+mod encoder;
+mod engine;
+mod features;
+mod file;
+pub mod hub;
+mod inputs;
+mod pixels;
+#[allow(missing_docs, reason = "fields are called as in `onnx.proto`")]
+pub mod proto;
+mod shapes;
+mod source;
+
+pub use encoder::{ENCODER, Encoder, TOKENIZER, Takes, Tokens, Wanted};
+pub use features::FEATURES;
+pub use file::{File, is_standard};
+pub use pixels::{Filter, Pixels, Resize};
+pub use source::Source;

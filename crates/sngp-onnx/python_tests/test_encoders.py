@@ -1,0 +1,86 @@
+"""Somebody else's ONNX network in, one file with network and decision out."""
+
+import csv
+import json
+
+import graphs
+import numpy as np
+import pytest
+from conftest import Graph, predicted, sngp
+from PIL import Image
+from test_round_trip import ROWS, compare, sentences
+from tokenizers import Tokenizer
+
+SIDE = 16
+
+
+@pytest.fixture(scope="module")
+def texts(desk):
+    folder = desk / "text-graph"
+    folder.mkdir()
+    tokenizer = (desk / "bert" / "tokenizer.json").read_text()
+    (folder / "tokenizer.json").write_text(tokenizer)
+    graphs.texts(folder / "model.onnx", len(json.loads(tokenizer)["model"]["vocab"]))
+    sngp("train", "--quiet", "--features", "128", "--data", "intents.csv", "--label", "intent",
+         "--encoder", "text-graph/model.onnx", "--max-tokens", "24", "--out", "intents-onnx", folder=desk)
+    return "intents-onnx"
+
+
+def test_texts(desk, texts):
+    rows = sentences(desk)
+    with open(desk / "odd-texts.csv", "w") as file:
+        writer = csv.writer(file)
+        writer.writerow(["text"])
+        writer.writerows([text] for text in rows)
+    tokenizer = Tokenizer.from_file(str(desk / texts / "tokenizer.json"))
+    tokenizer.enable_truncation(24)
+    tokenizer.enable_padding()
+    encoded = tokenizer.encode_batch(rows)
+    graph = Graph(texts, desk)
+    ids = np.array([one.ids for one in encoded])
+    mask = np.array([one.attention_mask for one in encoded])
+    found = graph(input_ids=ids, attention_mask=mask)
+    expected = predicted(texts, "odd-texts.csv", desk)
+    hidden = np.array([set(one.tokens) <= {"[CLS]", "[SEP]", "[PAD]", "[UNK]", *"?!.,'-"} for one in encoded])
+    assert not (found["accepted"] & (np.array(expected["decision"]) == "abstain")).any()
+    assert {"empty_input", "unknown_words"} <= set(found["reason"])
+    clear = np.flatnonzero(~hidden)
+    compare(
+        {name: value[clear] for name, value in found.items()},
+        {name: np.array(value, dtype=object)[clear].tolist() if isinstance(value, list) else value[clear]
+         for name, value in expected.items()},
+        ranks=0.05,
+    )
+
+
+def test_images(desk):
+    graphs.images(desk / "image-graph.onnx", SIDE)
+    draw = np.random.default_rng(9)
+
+    def picture(index):
+        pixels = draw.integers(0, 120, (SIDE, SIDE, 3)) + (index % 2) * 110
+        return pixels.astype(np.uint8)
+
+    for index in range(400):
+        folder = desk / "shades" / ["dark", "light"][index % 2]
+        folder.mkdir(parents=True, exist_ok=True)
+        Image.fromarray(picture(index)).save(folder / f"{index}.png")
+    sngp("train", "--quiet", "--features", "128", "--data", "shades", "--encoder", "image-graph.onnx",
+         "--out", "shades-onnx", folder=desk)
+    new = desk / "new-shades" / "any"
+    new.mkdir(parents=True)
+    pixels = np.array([picture(index) for index in range(ROWS)])
+    pixels[700:800] = draw.integers(0, 256, (100, 1, 1, 1))
+    pixels[800:900] = draw.integers(0, 256, (100, SIDE, SIDE, 3))
+    for index, one in enumerate(pixels):
+        Image.fromarray(one).save(new / f"{index:04}.png")
+    graph = Graph("shades-onnx", desk)
+    found = graph(pixels=pixels.transpose(0, 3, 1, 2))
+    compare(found, predicted("shades-onnx", "new-shades", desk), ranks=0.02)
+
+
+def test_one_file_has_one_version_of_operators(desk, texts):
+    import onnx
+    model = onnx.load(str(Graph(texts, desk).path))
+    versions = {operators.domain: operators.version for operators in model.opset_import}
+    assert versions[""] == 18
