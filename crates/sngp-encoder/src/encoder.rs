@@ -9,7 +9,7 @@ use sngp::{Error, Result};
 use sngp_records::image::Picture;
 
 use crate::engine::{Engine, Input};
-use crate::features::{FEATURES, Pooling, Reduction, cut, guess};
+use crate::features::{FEATURES, Pooling, Reduction, cut, guess, spell_out};
 use crate::file::File;
 use crate::inputs::{check_vocabulary, fixed_size, pixels, probe, read_tokenizer, size, tokens};
 use crate::pixels::Pixels;
@@ -115,6 +115,7 @@ impl Encoder {
         let mask = file.inputs().iter().any(|input| input.name == MASK);
         let mask = (mask && matches!(wanted, Wanted::Texts { .. })).then_some(MASK);
         cut(&mut file, &tensor, rank, reduction, mask).map_err(at)?;
+        spell_out(&mut file.graph, &shapes);
         let tokenizer = match &takes {
             Takes::Texts(_) => Some(read_tokenizer(source)?),
             Takes::Images(_) => None,

@@ -158,6 +158,25 @@ pub fn cut(
     Ok(())
 }
 
+/// Writes out what convolutions and poolings leave at its usual value: the engine wants it said.
+pub fn spell_out(graph: &mut Graph, shapes: &Shapes) {
+    for node in &mut graph.node {
+        if !["Conv", "ConvInteger", "MaxPool", "AveragePool"].contains(&node.op_type.as_str()) {
+            continue;
+        }
+        let input = node.input.first().and_then(|name| shapes.of(name));
+        let axes = input.map_or(0, |shape| shape.len().saturating_sub(2));
+        // Poolings have got dilations in later versions only.
+        let options = if node.op_type.starts_with("Conv") { 2 } else { 1 };
+        for option in ["strides", "dilations"].into_iter().take(options) {
+            if !node.attribute.iter().any(|attribute| attribute.name == option) {
+                let (name, ints) = (option.to_string(), vec![1; axes]);
+                node.attribute.push(Attribute { name, ints, kind: 7, ..Default::default() });
+            }
+        }
+    }
+}
+
 /// Drops every node, weight and input that a tensor does not need.
 fn keep(graph: &mut Graph, tensor: &str, mask: Option<&str>) {
     let made = producers(graph);

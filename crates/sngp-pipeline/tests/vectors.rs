@@ -115,7 +115,7 @@ fn copies_of_rows_are_looked_at_once() {
 #[test]
 fn a_saved_model_answers_the_same() {
     let (vectors, labels) = unlike_columns(300);
-    let fit = fitted(&vectors, &labels, &options());
+    let mut fit = fitted(&vectors, &labels, &options());
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("model");
     fit.pipeline.save(&path).unwrap();

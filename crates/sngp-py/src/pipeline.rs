@@ -387,7 +387,7 @@ fn read_options(given: &Bound<'_, PyDict>) -> PyResult<Options<'static>> {
             }
             "features" => options.features = value.extract()?,
             "length_scale" => options.length_scale = value.extract()?,
-            "l2" => options.l2 = Some(value.extract()?),
+            "l2" => options.l2 = value.extract()?,
             "epochs" => options.epochs = value.extract()?,
             "tune" => options.tune = value.extract()?,
             "budget" => {
