@@ -100,7 +100,9 @@ impl Encoder {
         let shapes = Shapes::infer(&file, &probe(&file, &takes).map_err(at)?).map_err(at)?;
         let (tensor, why) = match &source.tensor {
             Some(tensor) => (tensor.clone(), "as told"),
-            None => guess(&file, &shapes).ok_or_else(|| at(nothing_guessed(&file)))?,
+            None => guess(&file, &shapes).ok_or_else(|| {
+                at(shapes.check(&file).err().unwrap_or_else(|| nothing_guessed(&file)))
+            })?,
         };
         let rank = shapes.of(&tensor).map(<[usize]>::len);
         let rank = rank.ok_or_else(|| {

@@ -167,10 +167,16 @@ pub fn spell_out(graph: &mut Graph, shapes: &Shapes) {
         let input = node.input.first().and_then(|name| shapes.of(name));
         let axes = input.map_or(0, |shape| shape.len().saturating_sub(2));
         // Poolings have got dilations in later versions only.
-        let options = if node.op_type.starts_with("Conv") { 2 } else { 1 };
-        for option in ["strides", "dilations"].into_iter().take(options) {
-            if !node.attribute.iter().any(|attribute| attribute.name == option) {
-                let (name, ints) = (option.to_string(), vec![1; axes]);
+        let dilated = node.op_type.starts_with("Conv");
+        let padded = node.attribute.iter().any(|attribute| attribute.name == "auto_pad");
+        let usual = [
+            ("strides", vec![1; axes], true),
+            ("dilations", vec![1; axes], dilated),
+            ("pads", vec![0; 2 * axes], !padded),
+        ];
+        for (option, ints, wanted) in usual {
+            if wanted && !node.attribute.iter().any(|attribute| attribute.name == option) {
+                let name = option.to_string();
                 node.attribute.push(Attribute { name, ints, kind: 7, ..Default::default() });
             }
         }

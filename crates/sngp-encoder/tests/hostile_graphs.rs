@@ -97,7 +97,7 @@ fn a_small_file_cannot_ask_for_all_memory() {
             graph.node[0].output[0] = "looked_up".to_string();
             graph.node.push(node("Expand", &["looked_up", "input_ids"], "last_hidden_state"));
         },
-        "`last_hidden_state`",
+        "its shapes contradict each other",
     );
 }
 
@@ -138,7 +138,7 @@ fn what_is_not_read_is_named() {
             graph.node.push(node("Add", &["looked_up", "last_hidden_state"], "sum"));
             graph.node.push(node("Relu", &["sum"], "last_hidden_state"));
         },
-        "which tensor",
+        "nobody can tell how large",
     );
     refused(
         |model| {
