@@ -227,6 +227,10 @@ fn keys(inputs: &Prepared) -> Vec<Vec<u32>> {
             let row = |row: ndarray::ArrayView1<'_, f32>| row.iter().map(|v| v.to_bits()).collect();
             vectors.outer_iter().map(row).collect()
         }
+        Prepared::Encoded(encoded) => {
+            let halves = |&hash: &u64| vec![hash as u32, (hash >> 32) as u32];
+            encoded.hashes.iter().map(halves).collect()
+        }
         Prepared::Texts(texts) => {
             texts.iter().map(|text| text.chars().map(u32::from).collect()).collect()
         }
