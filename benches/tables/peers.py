@@ -7,7 +7,7 @@ from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostin
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import accuracy_score, log_loss
-from sklearn.model_selection import cross_val_predict
+from sklearn.model_selection import KFold, cross_val_predict
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, StandardScaler
 
@@ -18,7 +18,7 @@ def regressor(train, test):
     (x, y), (inputs, truth) = ((rows[:, :-1], rows[:, -1]) for rows in (np.array(train, "f8"), np.array(test, "f8")))
     started = time.perf_counter()
     model = HistGradientBoostingRegressor(random_state=0)
-    errors = y - cross_val_predict(model, x, y, cv=5)
+    errors = y - cross_val_predict(model, x, y, cv=KFold(5, shuffle=True, random_state=0))
     found = model.fit(x, y).predict(inputs)
     seconds = time.perf_counter() - started
     variance = np.mean(errors**2)

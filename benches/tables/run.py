@@ -71,9 +71,11 @@ def mean(rows, method, figure):
     values = [row[method][figure] for row in rows if row[method].get(figure) is not None]
     if not values:
         return "–"
-    error = np.std(values, ddof=1) / len(values) ** 0.5 if len(values) > 1 else 0.0
-    digits = max(2, 1 - int(np.floor(np.log10(max(abs(error), 1e-12))))) if error else 4
-    return f"{np.mean(values):.{min(digits, 6)}f} ± {error:.{min(digits, 6)}f}"
+    if len(values) == 1:
+        return f"{values[0]:.4g}"
+    error = np.std(values, ddof=1) / len(values) ** 0.5
+    digits = min(7, 1 - int(np.floor(np.log10(max(error, 1e-7)))))
+    return f"{np.mean(values):.{max(digits, 0)}f} ± {error:.{max(digits, 0)}f}"
 
 
 def page(kept):
@@ -82,7 +84,7 @@ def page(kept):
         "# Tables",
         "",
         f"`{head['command']}`, commit {head['commit']}, {head['cpu']}, other work beside it: seconds are an upper bound.",
-        "Means over splits with their standard errors.",
+        "Means over the splits measured so far, with their standard errors; the same command goes on with the others.",
         "",
         "## Numbers: the published splits",
         "",
@@ -155,6 +157,7 @@ def main():
         path.with_suffix(".md").write_text(page(kept))
         shown = {k: round(v, 5) for k, v in done[str(split)]["sngp"].items() if isinstance(v, float)}
         print(name, split, shown, flush=True)
+    path.with_suffix(".md").write_text(page(kept))
 
 
 main()
