@@ -97,7 +97,7 @@ impl Results<'_> {
             write_whole(&self.folder.join(file), content.as_bytes())?;
         }
         if context.json {
-            return output::json(serde_json::to_value(report)?);
+            return output::print(&contents[0]);
         }
         let (folder, [json, page_file, csv]) = (self.folder.display(), files);
         output::print(page)?;

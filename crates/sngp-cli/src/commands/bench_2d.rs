@@ -90,7 +90,7 @@ pub fn run(args: &Plane, context: &Context) -> Result<()> {
     write_whole(&args.out.join(RESULT), report.json()?.as_bytes())?;
     write_whole(&args.out.join("2d.md"), document(&report.markdown()).as_bytes())?;
     if context.json {
-        output::json(serde_json::to_value(&report)?)?;
+        output::print(&report.json()?)?;
     } else {
         output::print(&report.markdown())?;
         outln!(

@@ -62,7 +62,7 @@ pub fn run(demo: &Demo, context: &Context) -> Result<()> {
     let stem = demo.out.join("surface");
     figure.save(&stem).map_err(|error| Error::Data(error.to_string()))?;
     if context.json {
-        return output::json(serde_json::to_value(&report)?);
+        return output::print(&report.json()?);
     }
     outln!("{:15} {}", "method", COLUMNS.map(|(title, ..)| title).join("  "));
     outln!("{}", lines.join("\n"));
