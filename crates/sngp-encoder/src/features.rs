@@ -59,7 +59,7 @@ pub fn guess(file: &File, shapes: &Shapes) -> Option<(String, &'static str)> {
     let rank = |name: &str| shapes.of(name).map(<[usize]>::len);
     let named = |names: &[&'static str], wanted: &[usize]| {
         let fits = |name: &&str| {
-            outputs.contains(name) && rank(*name).is_some_and(|rank| wanted.contains(&rank))
+            outputs.contains(name) && rank(name).is_some_and(|rank| wanted.contains(&rank))
         };
         names.iter().copied().find(fits).map(str::to_string)
     };
@@ -69,10 +69,10 @@ pub fn guess(file: &File, shapes: &Shapes) -> Option<(String, &'static str)> {
     if let Some(name) = named(&PARTS, &[3, 4]) {
         return Some((name, "the last hidden state"));
     }
-    if let Some(name) = outputs.iter().copied().find(|name| rank(*name) == Some(3)) {
+    if let Some(name) = outputs.iter().copied().find(|name| rank(name) == Some(3)) {
         return Some((name.to_string(), "the output with a vector for each part"));
     }
-    let first = outputs.iter().copied().find(|name| rank(*name) == Some(2));
+    let first = outputs.iter().copied().find(|name| rank(name) == Some(2));
     let found = first.and_then(|output| before_last_layer(&file.graph, output))?;
     rank(&found).filter(|rank| (2..=4).contains(rank))?;
     Some((found, "what the classifier's last layer takes"))

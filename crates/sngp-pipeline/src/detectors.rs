@@ -2,9 +2,11 @@
 
 use ndarray::Array2;
 use serde::{Deserialize, Serialize};
+use sngp::backbone::{Backbone, Standardize};
 use sngp::detect::{
     ClassSums, Combination, Detectors, Geometry, HeldOutRows, Neighbours, Part, Reference, Sense,
 };
+use sngp::model::AnyModel;
 use sngp::score::Score;
 use sngp::{Error, Result};
 
@@ -16,12 +18,16 @@ pub(crate) const DETECTORS: &str = "detectors.safetensors";
 /// What scores are like on held-out rows.
 pub(crate) const COMBINATION: &str = "combination.json";
 
-/// What of the hidden vectors of a kind of input counts.
-pub(crate) fn geometry(preparation: &Preparation, width: usize) -> Geometry {
-    match preparation {
+/// What of the hidden vectors of a model counts.
+pub(crate) fn geometry(preparation: &Preparation, model: &dyn AnyModel) -> Result<Geometry> {
+    let directions = Geometry::of_directions(model.hidden_width());
+    // Columns in standard units are no directions; too wide ones are folded all the same.
+    let standardized = || Ok::<_, Error>(model.saved_backbone()?.0 == Standardize::NAME);
+    Ok(match preparation {
         Preparation::Table(_) | Preparation::Numbers { .. } => Geometry::Plain,
-        _ => Geometry::of_directions(width),
-    }
+        _ if directions == Geometry::Direction && standardized()? => Geometry::Plain,
+        _ => directions,
+    })
 }
 
 pub(crate) fn to_bytes(detectors: &Detectors) -> Result<Vec<u8>> {

@@ -122,7 +122,7 @@ impl Pipeline {
         };
         let own = model.hidden_width();
         let fitted = model.attachment(DETECTORS).map(|bytes| {
-            detectors::from_bytes(bytes, detectors::geometry(&card.preparation, own), own)
+            detectors::from_bytes(bytes, detectors::geometry(&card.preparation, &*model)?, own)
         });
         let combination = model.attachment(COMBINATION).map(detectors::combination_from_bytes);
         let combination = combination.transpose()?;

@@ -89,8 +89,9 @@ fn the_vectors_path_applies_rows_are_known_and_an_update_keeps_the_decision() {
 }
 
 fn picture(row: usize) -> Picture {
-    let shade =
-        |place: usize| ((place * 31 + row * 7) % 60) as u8 + if row % 2 == 0 { 20 } else { 150 };
+    let shade = |place: usize| {
+        ((place * 31 + row * 7) % 60) as u8 + if row.is_multiple_of(2) { 20 } else { 150 }
+    };
     let bytes =
         (0..3 * SIDE * SIDE).map(|place| if place % 3 == row % 2 { shade(place) } else { 40 });
     Picture::from_rgb(SIDE as u32, SIDE as u32, bytes.collect()).unwrap()

@@ -27,13 +27,23 @@ fn read(path: &Path) -> (Vec<String>, Vec<Vec<Cell>>) {
     (records.columns().to_vec(), records.next_cells(1000).unwrap().unwrap())
 }
 
+/// The answers were written with AVX2. Wider registers sum in another order, which a fine-tuned
+/// encoder carries on to the sixth digit.
+fn tolerance() -> f64 {
+    #[cfg(target_arch = "x86_64")]
+    if std::arch::is_x86_feature_detected!("avx512f") {
+        return 4e-6;
+    }
+    1e-6
+}
+
 fn close(found: Option<f64>, known: &str, what: &str) {
     match found {
         None => assert_eq!(known, "", "{what}"),
         Some(found) => {
             let known: f64 = known.parse().unwrap_or_else(|_| panic!("{what}: `{known}`"));
             assert!(
-                (found - known).abs() <= 1e-6 * known.abs().max(1.0),
+                (found - known).abs() <= tolerance() * known.abs().max(1.0),
                 "{what}: {found} {known}"
             );
         }

@@ -116,9 +116,8 @@ fn numbers_are_predicted_from_texts() {
 fn training_texts_are_forgotten_exactly() {
     let (data, validation) = (texts(150), texts(60));
     let mut pipeline = Pipeline::fit(&data, Some(&validation), &options()).unwrap().pipeline;
-    let packed = |precision: &sngp::posterior::Precision| -> Vec<f64> {
-        precision.packed().iter().copied().collect()
-    };
+    let packed =
+        |precision: &sngp::posterior::Precision| -> Vec<f64> { precision.packed().to_vec() };
     let own = packed(&pipeline.model().precisions()[0]);
     let again = packed(&pipeline.accumulate(&data).unwrap().precisions[0]);
     let largest = own.iter().fold(0.0, |most: f64, value| most.max(value.abs()));
@@ -162,7 +161,7 @@ fn a_folder_without_its_terms_is_refused() {
 fn about_as_many_new_texts_are_rejected_as_is_said() {
     let noisy = |from: usize, to: usize| {
         let text = |i: usize| format!("{} {}", sentence(i), sentence(i * 7 + 11));
-        let label = |i: usize| CLASSES[if i % 9 == 0 { (i + 1) % 3 } else { i % 3 }];
+        let label = |i: usize| CLASSES[if i.is_multiple_of(9) { (i + 1) % 3 } else { i % 3 }];
         Dataset::of_texts((from..to).map(text)).with_labels((from..to).map(label)).unwrap()
     };
     let pipeline = Pipeline::fit(&noisy(0, 1500), None, &options()).unwrap().pipeline;

@@ -142,7 +142,7 @@ fn numbers(
     let mut errors: Vec<f64> =
         (0..truth.len()).map(|row| (truth[row] - mean[row]) / variance[row].sqrt()).collect();
     let promising = promise.rows(errors.len());
-    if let Promise::WithLeftOut(others) = promise {
+    if let Promise::AllAndLeftOut(others) = promise {
         errors.extend(others);
     }
     let spread = spread(&errors);
@@ -163,19 +163,19 @@ fn numbers(
 /// Errors that numbers are promised an interval by.
 pub(super) enum Promise {
     /// Those of held-out rows, which have chosen nothing.
-    HeldOut,
+    All,
     /// Those of every second one: rows that chose the settings know too much to promise with.
-    HalfOfHeldOut,
+    Half,
     /// Those of held-out rows, and further ones in predicted deviations, each of a row that was left
     /// out of the fit.
-    WithLeftOut(Vec<f64>),
+    AllAndLeftOut(Vec<f64>),
 }
 
 impl Promise {
     fn rows(&self, rows: usize) -> Vec<usize> {
         match self {
-            Self::HalfOfHeldOut => (1..rows).step_by(2).collect(),
-            Self::HeldOut | Self::WithLeftOut(_) => (0..rows).collect(),
+            Self::Half => (1..rows).step_by(2).collect(),
+            Self::All | Self::AllAndLeftOut(_) => (0..rows).collect(),
         }
     }
 }
@@ -312,7 +312,7 @@ fn detectors_of(
         return Ok(None);
     }
     let width = pipeline.model.hidden_width();
-    let geometry = geometry(&examples.preparation, width);
+    let geometry = geometry(&examples.preparation, &*pipeline.model)?;
     let mut detectors = Detectors::new(geometry, width, classes);
     let mut add = |hidden: ArrayView2<'_, f32>, rows: &[usize]| {
         let labels: Vec<usize> = rows.iter().map(|&row| labels[row]).collect();

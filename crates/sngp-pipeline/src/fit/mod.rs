@@ -84,7 +84,7 @@ impl Pipeline {
         let (fit, promise) = if let Some(found) = found {
             // The search has looked at training rows alone.
             let fit = examples.fit(&found.settings, found.start.as_ref(), options)?;
-            (fit, Promise::HeldOut)
+            (fit, Promise::All)
         } else if table_numbers::is_wanted(&examples, options) {
             table_numbers::fit(&mut examples, options, &mut remarks)?
         } else {
@@ -151,12 +151,12 @@ fn fit_other(
     let worth_a_network = table_network::worth_a_network(examples, options);
     let tuned = worth_a_network || options.tune.unwrap_or(examples.worth_tuning(options));
     if !tuned {
-        return Ok((examples.fit(&Settings::of(options), None, options)?, Promise::HeldOut));
+        return Ok((examples.fit(&Settings::of(options), None, options)?, Promise::All));
     }
     let fit = tune::tune(examples, options, |settings| examples.fit(settings, None, options))?;
     let fit = match worth_a_network {
         true => table_network::better(fit, examples, options, remarks)?,
         false => fit.1,
     };
-    Ok((fit, Promise::HalfOfHeldOut))
+    Ok((fit, Promise::Half))
 }

@@ -59,7 +59,7 @@ impl Pipeline {
         let fit = Fit { model, tokenizer: None, words: words.to_string(), seconds: 0.0 };
         let fit = calibrated(fit, &examples)?;
         let mut pipeline =
-            finish(fit, &examples, &Promise::HeldOut, sample, &options, &mut Vec::new())?;
+            finish(fit, &examples, &Promise::All, sample, &options, &mut Vec::new())?;
         pipeline.seen = None;
         Ok(pipeline)
     }

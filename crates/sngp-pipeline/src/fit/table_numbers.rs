@@ -58,13 +58,13 @@ pub(super) fn fit(
         ));
         if deep.likelihood < loss.likelihood {
             // The network has not seen the watched rows; its output layer learns from them too.
-            return Ok((trained.fit(examples, &settings, options)?, Promise::HeldOut));
+            return Ok((trained.fit(examples, &settings, options)?, Promise::All));
         }
     }
     let fit = columns.fit(examples, options)?;
     let left_out = columns.left_out(&fit, examples)?;
     examples.learning = examples.learning.in_unit(unit)?;
-    Ok((fit, Promise::WithLeftOut(left_out)))
+    Ok((fit, Promise::AllAndLeftOut(left_out)))
 }
 
 /// A trained network and the settings that suit its hidden vectors.

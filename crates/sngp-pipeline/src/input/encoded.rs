@@ -42,6 +42,12 @@ pub struct EncodedRows {
     pub hashes: Vec<u64>,
 }
 
+/// A row's vector, its hash, and what is odd about it.
+type EncodedRow = (Vec<f32>, u64, Option<Reason>);
+
+/// How an encoder is asked for the vectors of rows.
+type Run<T> = dyn Fn(&Encoder, &[T]) -> sngp::Result<Array2<f32>>;
+
 impl EncodedRows {
     /// Some of the rows, by their numbers.
     pub fn select(&self, rows: &[usize]) -> Self {
@@ -141,11 +147,7 @@ impl EncodedPreparation {
     }
 
     /// Vectors of rows. Where some of them fail together, each is told for itself.
-    fn vectors<T: Clone>(
-        &self,
-        rows: &[T],
-        run: &dyn Fn(&Encoder, &[T]) -> sngp::Result<Array2<f32>>,
-    ) -> Vec<Result<Vec<f32>, BadCell>> {
+    fn vectors<T: Clone>(&self, rows: &[T], run: &Run<T>) -> Vec<Result<Vec<f32>, BadCell>> {
         let Some(encoder) = self.encoder() else {
             return rows.iter().map(|_| Err(self.bad(NOT_LOADED))).collect();
         };
@@ -169,7 +171,7 @@ impl EncodedPreparation {
         }
     }
 
-    fn stacked(&self, rows: Vec<Result<(Vec<f32>, u64, Option<Reason>), BadCell>>) -> PreparedRows {
+    fn stacked(&self, rows: Vec<Result<EncodedRow, BadCell>>) -> PreparedRows {
         let (mut values, mut hashes) = (Vec::new(), Vec::new());
         let states = rows.into_iter().map(|row| match row {
             Ok((vector, hash, oddity)) => {

@@ -38,6 +38,9 @@ pub(crate) struct OutputProblem<'a, B: Backbone> {
     pub interrupter: &'a Interrupter,
 }
 
+/// Looks at the weights for a strength of the prior, and says whether to go on.
+pub(crate) type Judge<'a> = dyn FnMut(f64, &[f64]) -> Result<ControlFlow<()>> + 'a;
+
 /// The solution: weights `[features, outputs]`, row by row, and what was found on the way.
 pub(crate) struct OutputSolution {
     pub weights: Vec<f64>,
@@ -85,11 +88,7 @@ impl<B: Backbone> OutputProblem<'_, B> {
 
     /// Rough solutions for several strengths of the prior, each started at the one before, until
     /// `found` has seen enough. The features are computed once for all of them.
-    pub fn path(
-        &self,
-        strengths: &[f64],
-        found: &mut dyn FnMut(f64, &[f64]) -> Result<ControlFlow<()>>,
-    ) -> Result<()> {
+    pub fn path(&self, strengths: &[f64], found: &mut Judge<'_>) -> Result<()> {
         strengths.iter().try_for_each(|&l2| check_strength(l2))?;
         let rows = self.first_pass()?;
         let mut start = None;
