@@ -340,7 +340,11 @@ impl Graph {
             self.written.node.push(proto::Node {
                 input: node.input.iter().map(|name| renamed(name)).collect(),
                 output: node.output.iter().map(|name| renamed(name)).collect(),
-                name: format!("sngp/encoder/{}", node.name),
+                // Names of nodes are nobody's inputs, and many have none.
+                name: match node.name.as_str() {
+                    "" => String::new(),
+                    name => format!("sngp/encoder/{name}"),
+                },
                 ..node
             });
         }
