@@ -80,8 +80,9 @@ pub struct Train {
     pub vectors: Option<String>,
     /// A pretrained encoder: an ONNX file of a text or image network, its features guessed or
     /// named (FILE.onnx:TENSOR), the folder of a text encoder (config.json, model.safetensors,
-    /// tokenizer.json), or a name on the Hugging Face hub (ORGANISATION/NAME[@REVISION]). Without
-    /// one, texts go by their words and letters, and a small network is trained on images
+    /// tokenizer.json), or a name on the Hugging Face hub (ORGANISATION/NAME or
+    /// ORGANISATION/NAME@REVISION). Without one, texts go by their words and letters, and a small
+    /// network is trained on images
     #[arg(long, value_name = "ENCODER")]
     pub encoder: Option<PathBuf>,
     /// Train the encoder too
