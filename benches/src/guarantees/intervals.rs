@@ -1,10 +1,13 @@
 //! Intervals of regressions.
 
+use std::fs::{File, OpenOptions};
+use std::io::Write as _;
 use std::path::Path;
 
 use anyhow::{Context, Result};
 use rand::RngExt;
 use rand::seq::SliceRandom;
+use serde::{Deserialize, Serialize};
 use sngp::seed::{Purpose, stream};
 use sngp_pipeline::input::{Body, Dataset, Place};
 use sngp_pipeline::{Options, Outcome, Pipeline, Target, Task};
@@ -15,7 +18,10 @@ const SETS: [(&str, &str); 3] =
     [("boston", "Boston housing"), ("concrete", "concrete"), ("yacht", "yacht")];
 const LABEL: &str = "y";
 const COVERAGE: f64 = 0.9;
-const FEATURES: usize = 128;
+/// Rows a model is fitted to, and the most it is tried on: few, so that a fit takes seconds; a promise
+/// is the harder to keep.
+const ROWS: usize = 200;
+const TESTED: usize = 100;
 
 /// Some rows of a table.
 fn some(set: &Dataset, chosen: &[usize]) -> Result<Dataset> {
@@ -24,59 +30,125 @@ fn some(set: &Dataset, chosen: &[usize]) -> Result<Dataset> {
     Ok(Dataset::of_cells(names.clone(), rows)?.with_label_column(LABEL)?)
 }
 
-/// The promises of intervals.
-pub fn measure(folder: &Path) -> Result<Vec<Kept>> {
+/// What one fit says of the promise.
+#[derive(Clone, Serialize, Deserialize)]
+struct Trial {
+    set: String,
+    trial: u64,
+    /// Whether the model promises so much.
+    promised: bool,
+    /// Whether the interval of a row drawn by chance missed the truth.
+    missed: bool,
+    /// Test rows, and those whose interval holds the truth.
+    tested: u64,
+    inside: u64,
+    /// Sums over the test rows: widths of intervals, squared distances from the mean.
+    width: f64,
+    square: f64,
+}
+
+/// Trials of an earlier start, and where further ones are written: each takes seconds.
+struct Log {
+    known: Vec<Trial>,
+    file: File,
+}
+
+impl Log {
+    fn open(path: &Path) -> Result<Self> {
+        let text = if path.exists() { std::fs::read_to_string(path)? } else { String::new() };
+        let known = text.lines().map(serde_json::from_str).collect::<Result<_, _>>()?;
+        Ok(Self { known, file: OpenOptions::new().create(true).append(true).open(path)? })
+    }
+
+    fn find(&self, set: &str, trial: u64) -> Option<Trial> {
+        self.known.iter().find(|known| known.set == set && known.trial == trial).cloned()
+    }
+
+    fn write(&mut self, trial: &Trial) -> Result<()> {
+        Ok(writeln!(self.file, "{}", serde_json::to_string(trial)?)?)
+    }
+}
+
+/// Fits a model to some rows and looks at its intervals of others.
+fn measure_one(set: &Dataset, name: &str, trial: u64) -> Result<Trial> {
+    let mut rng = stream(trial, Purpose::Shuffle, 3);
+    let mut order: Vec<usize> = (0..set.rows()).collect();
+    order.shuffle(&mut rng);
+    let (train, others) = order.split_at(ROWS);
+    let test = &others[..others.len().min(TESTED)];
+    let options = Options {
+        label: LABEL.to_string(),
+        target: Target::Numbers,
+        seed: trial,
+        ..Default::default()
+    };
+    let pipeline = Pipeline::fit(&some(set, train)?, None, &options)?.pipeline;
+    let Task::Regression { coverage, .. } = pipeline.card().task else {
+        anyhow::bail!("{name}: not a regression")
+    };
+    let test = some(set, test)?;
+    let next = rng.random_range(0..test.rows());
+    let truths: Vec<f64> =
+        test.labels()?.iter().map(|label| label.parse()).collect::<Result<_, _>>()?;
+    let mean = truths.iter().sum::<f64>() / truths.len() as f64;
+    let mut found = Trial {
+        set: name.to_string(),
+        trial,
+        promised: coverage >= COVERAGE,
+        missed: false,
+        tested: truths.len() as u64,
+        inside: 0,
+        width: 0.0,
+        square: truths.iter().map(|truth| (truth - mean).powi(2)).sum(),
+    };
+    for (row, (answer, truth)) in pipeline.answer(&test)?.iter().zip(&truths).enumerate() {
+        let Some(Outcome::Number { low: Some(low), high: Some(high), .. }) = answer.outcome else {
+            anyhow::bail!("{name}: no interval: {answer:?}")
+        };
+        let hit = (low..=high).contains(truth);
+        found.missed |= row == next && !hit;
+        found.inside += u64::from(hit);
+        found.width += high - low;
+    }
+    Ok(found)
+}
+
+/// The promises of intervals. Trials that `log` holds are not made again.
+pub fn measure(folder: &Path, log: &Path) -> Result<Vec<Kept>> {
+    let mut log = Log::open(log)?;
     let mut all = Vec::new();
     for (file, name) in SETS {
         eprintln!("{name}");
         let path = folder.join(format!("{file}.csv"));
         let place = Place::parse(&path.display().to_string());
         let set = Dataset::read(&place, Some(LABEL), true).with_context(|| file.to_string())?;
-        let (mut violated, mut inside, mut tested, mut width, mut square) =
-            (0, 0u64, 0u64, 0.0, 0.0);
-        let mut promised = 0;
+        let mut trials = Vec::new();
         for trial in 0..TRIALS {
-            let mut rng = stream(trial, Purpose::Shuffle, 3);
-            let mut order: Vec<usize> = (0..set.rows()).collect();
-            order.shuffle(&mut rng);
-            let (test, train) = order.split_at(set.rows() / 10);
-            let options = Options {
-                label: LABEL.to_string(),
-                target: Target::Numbers,
-                features: FEATURES,
-                seed: trial,
-                ..Default::default()
-            };
-            let pipeline = Pipeline::fit(&some(&set, train)?, None, &options)?.pipeline;
-            let Task::Regression { coverage, .. } = pipeline.card().task else { continue };
-            promised += u64::from(coverage >= COVERAGE);
-            let test = some(&set, test)?;
-            let next = rng.random_range(0..test.rows());
-            let truths: Vec<f64> =
-                test.labels()?.iter().map(|label| label.parse()).collect::<Result<_, _>>()?;
-            let mean = truths.iter().sum::<f64>() / truths.len() as f64;
-            for (row, (answer, truth)) in pipeline.answer(&test)?.iter().zip(&truths).enumerate() {
-                let Some(Outcome::Number { low: Some(low), high: Some(high), .. }) = answer.outcome
-                else {
-                    anyhow::bail!("{name}: no interval: {answer:?}")
-                };
-                let hit = (low..=high).contains(truth);
-                violated += u64::from(row == next && !hit);
-                inside += u64::from(hit);
-                tested += 1;
-                width += high - low;
-                square += (truth - mean).powi(2);
+            if let Some(known) = log.find(name, trial) {
+                trials.push(known);
+                continue;
             }
+            let found = measure_one(&set, name, trial)?;
+            log.write(&found)?;
+            trials.push(found);
         }
-        let deviation = (square / tested as f64).sqrt();
-        let cost = vec![
-            set.rows().to_string(),
-            format!("{:.4}", inside as f64 / tested as f64),
-            format!("{:.2}", width / tested as f64 / deviation),
-        ];
+        let sum = |part: fn(&Trial) -> f64| trials.iter().map(part).sum::<f64>();
+        let tested = sum(|t| t.tested as f64);
+        let deviation = (sum(|t| t.square) / tested).sqrt();
+        let promised = trials.iter().filter(|t| t.promised).count();
         let promise =
             format!("{} % inside ({promised} fits of {TRIALS} promise it)", 100.0 * COVERAGE);
-        all.push(Kept { set: name, promise, violated, allowed: 1.0 - COVERAGE, cost });
+        all.push(Kept {
+            set: name,
+            promise,
+            violated: trials.iter().filter(|t| t.missed).count() as u64,
+            allowed: 1.0 - COVERAGE,
+            cost: vec![
+                ROWS.to_string(),
+                format!("{:.4}", sum(|t| t.inside as f64) / tested),
+                format!("{:.2}", sum(|t| t.width) / tested / deviation),
+            ],
+        });
     }
     Ok(all)
 }

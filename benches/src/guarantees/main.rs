@@ -1,7 +1,7 @@
 //! Whether promises are kept: 400 calibrations on real data for each of them.
 //!
 //! `sngp-guarantees DATA OUT.md` reads the prepared sets below the folder DATA (as SNGP_DATA names it)
-//! and writes the page.
+//! and writes the page. Fits of intervals are kept in OUT.trials.jsonl, where a later start goes on.
 
 mod classes;
 mod intervals;
@@ -69,7 +69,10 @@ fn main() -> Result<()> {
     let data = arguments.next().context(usage)?;
     let out = arguments.next().context(usage)?;
     let (errors, abstentions) = classes::measure(Path::new(&data))?;
-    let intervals = intervals::measure(&Path::new(&data).join("uci"))?;
+    let intervals = intervals::measure(
+        &Path::new(&data).join("uci"),
+        &Path::new(&out).with_extension("trials.jsonl"),
+    )?;
     let kept = [&errors, &abstentions, &intervals];
     let least = kept.iter().flat_map(|rows| rows.iter()).map(Kept::chance).fold(1.0, f64::min);
     let count: usize = kept.iter().map(|rows| rows.len()).sum();
@@ -89,9 +92,9 @@ fn main() -> Result<()> {
          The same models and draws. The promise is one on average: a further row is drawn after each \
          calibration, and broken means that it is rejected.\n\n{}\n\
          ## Intervals of 90 %\n\n\
-         A model is fitted to nine tenths of the rows, with 128 features and otherwise by default. \
-         Broken: the interval of one row of the last tenth, drawn by chance, misses the truth. \
-         *Coverage* is that of all rows of the last tenths.\n\n{}\n\
+         A model is fitted to 200 rows drawn by chance, by default, and tried on up to 100 others. \
+         Broken: the interval of one of these, drawn by chance, misses the truth. *Coverage* is that \
+         of all of them.\n\n{}\n\
          Command: `sngp-guarantees $SNGP_DATA docs/results/guarantees.md` after `cargo build --release \
          --workspace`; commit {}; {}.\n",
         table(&errors, &["rows", "coverage", "hindsight", "lost"]),
