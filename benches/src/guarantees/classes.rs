@@ -23,6 +23,8 @@ const MAX_ABSTAIN: f64 = 0.1;
 const CHECKED: u64 = 3;
 /// The share of rows that the distance rule may reject.
 const FAR: f64 = 0.01;
+/// Rows that are asked after a calibration; the first of them breaks a promise or keeps it.
+const NEXT: usize = 500;
 
 /// A set: where it is learned from, and the files of its population.
 struct Set {
@@ -64,8 +66,8 @@ const SETS: [Set; 3] = [
 /// What a model makes of a row.
 #[derive(Clone, Copy)]
 struct Row {
-    /// By the maximum probability and by the model's own score; infinite where the guard rejects.
-    scores: [f64; 2],
+    /// By the maximum probability; infinite where the guard rejects.
+    score: f64,
     variance: f64,
     correct: bool,
 }
@@ -93,15 +95,14 @@ impl Population {
         let learned: HashSet<Vec<u32>> =
             keys(&pipeline.card().preparation.prepare_all(&train, &all)?).into_iter().collect();
         let sets = set.population.iter().map(|file| read(file)).collect::<Result<Vec<_>>>()?;
-        let own = pipeline.score();
         let (mut places, mut rows) = (Vec::new(), Vec::new());
         for (index, set) in sets.iter().enumerate() {
             let known = known_rows(set.labels()?, pipeline.labels());
             let inputs = pipeline.card().preparation.prepare_all(set, &known.rows)?;
             let keys = keys(&inputs);
             let prediction = pipeline.predict(&inputs)?;
-            let by = |score: &Score| pipeline.rejection_scores(score, None, &inputs);
-            let (top, own) = (by(&Score::from(MaxProbability {}))?, by(&own)?);
+            let score = Score::from(MaxProbability {});
+            let scores = pipeline.rejection_scores(&score, None, &inputs)?;
             let variance = Score::from(Variance {}).evaluate(&prediction)?;
             let found = prediction.labels()?;
             for (i, &row) in known.rows.iter().enumerate() {
@@ -110,7 +111,7 @@ impl Population {
                 }
                 places.push((index, row));
                 rows.push(Row {
-                    scores: [top[i], own[i]],
+                    score: scores[i],
                     variance: variance[i],
                     correct: found[i] == known.classes[i],
                 });
@@ -157,17 +158,17 @@ impl Population {
         Ok(conformal_quantile(&variances, 1.0 - FAR)?.unwrap_or(f64::INFINITY))
     }
 
-    /// The uncertainty and the correctness of a row by one of its scores.
-    fn outcome(&self, row: usize, score: usize, far: f64) -> Outcome {
-        let Row { scores, variance, correct } = self.rows[row];
-        let uncertainty = if variance <= far { scores[score] } else { f64::INFINITY };
+    /// The uncertainty and the correctness of a row.
+    fn outcome(&self, row: usize, far: f64) -> Outcome {
+        let Row { score, variance, correct } = self.rows[row];
+        let uncertainty = if variance <= far { score } else { f64::INFINITY };
         Outcome { uncertainty, correct }
     }
 
     /// What a decision comes to on all rows: error and coverage.
-    fn judge(&self, score: usize, far: f64, threshold: f64) -> (f64, f64) {
+    fn judge(&self, far: f64, threshold: f64) -> (f64, f64) {
         let accepted = (0..self.rows.len())
-            .map(|row| self.outcome(row, score, far))
+            .map(|row| self.outcome(row, far))
             .filter(|outcome| outcome.uncertainty <= threshold);
         let (count, wrong) = accepted.fold((0usize, 0usize), |(count, wrong), outcome| {
             (count + 1, wrong + usize::from(!outcome.correct))
@@ -179,7 +180,7 @@ impl Population {
     fn hindsight(&self, max_error: f64) -> Result<f64> {
         let all: Vec<usize> = (0..self.rows.len()).collect();
         let far = self.far(&all)?;
-        let mut outcomes: Vec<Outcome> = all.iter().map(|&row| self.outcome(row, 0, far)).collect();
+        let mut outcomes: Vec<Outcome> = all.iter().map(|&row| self.outcome(row, far)).collect();
         outcomes.retain(|outcome| outcome.uncertainty.is_finite());
         outcomes.sort_by(|a, b| a.uncertainty.total_cmp(&b.uncertainty));
         let (mut wrong, mut best) = (0usize, 0);
@@ -254,7 +255,7 @@ pub fn measure(data: &Path) -> Result<(Vec<Kept>, Vec<Kept>)> {
                 let drawn = draw(&mut rng, population.rows.len(), set.rows);
                 let far = population.far(&drawn)?;
                 let outcomes: Vec<Outcome> =
-                    drawn.iter().map(|&row| population.outcome(row, 0, far)).collect();
+                    drawn.iter().map(|&row| population.outcome(row, far)).collect();
                 let score = Score::from(MaxProbability {});
                 let rule = Decision::with_error_at_most(max_error, CONFIDENCE, score, &outcomes);
                 if trial < CHECKED {
@@ -263,7 +264,7 @@ pub fn measure(data: &Path) -> Result<(Vec<Kept>, Vec<Kept>)> {
                 }
                 // Where nothing is promised nothing is broken, and nothing accepted.
                 let Ok(rule) = rule else { continue };
-                let (error, covered) = population.judge(0, far, rule.threshold);
+                let (error, covered) = population.judge(far, rule.threshold);
                 violated += u64::from(error > max_error);
                 coverage += covered / TRIALS as f64;
             }
@@ -287,18 +288,15 @@ pub fn measure(data: &Path) -> Result<(Vec<Kept>, Vec<Kept>)> {
         for trial in 0..TRIALS {
             let mut rng = stream(trial, Purpose::Shuffle, 2);
             let drawn = draw(&mut rng, population.rows.len(), set.rows);
-            let far = population.far(&drawn)?;
-            let scores: Vec<f64> =
-                drawn.iter().map(|&row| population.outcome(row, 1, far).uncertainty).collect();
-            let score = population.pipeline.model().config().score();
-            let rule = Decision::rejecting_at_most(MAX_ABSTAIN, score, &scores);
-            if trial < CHECKED {
-                population.check(&drawn, &Goal::MaxAbstain { share: MAX_ABSTAIN }, &rule, far)?;
-            }
-            let rule = rule?;
-            let next = rng.random_range(0..population.rows.len());
-            violated += u64::from(population.outcome(next, 1, far).uncertainty > rule.threshold);
-            rejected += (1.0 - population.judge(1, far, rule.threshold).1) / TRIALS as f64;
+            let next = draw(&mut rng, population.rows.len(), NEXT);
+            // The default score is refitted to what calibrates: only the pipeline itself knows.
+            let data = population.data(&drawn)?;
+            let goal = Goal::MaxAbstain { share: MAX_ABSTAIN };
+            population.pipeline.calibrate(&data, &goal, None)?;
+            let answers = population.pipeline.answer(&population.data(&next)?)?;
+            violated += u64::from(!answers[0].is_accepted());
+            let accepted = answers.iter().filter(|answer| answer.is_accepted()).count();
+            rejected += (NEXT - accepted) as f64 / (NEXT as u64 * TRIALS) as f64;
         }
         let promise = format!("at most {} % rejected", 100.0 * MAX_ABSTAIN);
         let cost = vec![format!("{}", set.rows), format!("{rejected:.4}")];

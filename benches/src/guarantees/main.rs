@@ -89,8 +89,8 @@ fn main() -> Result<()> {
          of the best threshold for the whole population, *lost* what of it the calibrations lose on \
          average. A calibration that finds no rule counts as a coverage of 0.\n\n{}\n\
          ## `calibrate --max-abstain`\n\n\
-         The same models and draws. The promise is one on average: a further row is drawn after each \
-         calibration, and broken means that it is rejected.\n\n{}\n\
+         The same models and populations. The promise is one on average: 500 further rows are drawn \
+         after each calibration, and broken means that the first of them is rejected.\n\n{}\n\
          ## Intervals of 90 %\n\n\
          A model is fitted to 200 rows drawn by chance, by default, and tried on up to 100 others. \
          Broken: the interval of one of these, drawn by chance, misses the truth. *Coverage* is that \
