@@ -14,6 +14,7 @@ use sngp_pipeline::fit::known_rows;
 use sngp_pipeline::input::{Body, Dataset, Place, Prepared};
 use sngp_pipeline::{Options, Pipeline};
 
+use crate::log::Log;
 use crate::{Kept, TRIALS};
 
 const CONFIDENCE: f64 = 0.95;
@@ -23,6 +24,8 @@ const MAX_ABSTAIN: f64 = 0.1;
 const CHECKED: u64 = 3;
 /// The share of rows that the distance rule may reject.
 const FAR: f64 = 0.01;
+/// Rows that calibrate a bounded abstention.
+const ABSTAIN_ROWS: usize = 500;
 /// Rows that are asked after a calibration; the first of them breaks a promise or keeps it.
 const NEXT: usize = 500;
 
@@ -242,65 +245,78 @@ fn draw(rng: &mut Rng, population: usize, rows: usize) -> Vec<usize> {
     (0..rows).map(|_| rng.random_range(0..population)).collect()
 }
 
+/// The promise of a bounded error.
+fn bounded_error(set: &Set, population: &mut Population, max_error: f64) -> Result<Kept> {
+    let (mut violated, mut coverage) = (0, 0.0);
+    for trial in 0..TRIALS {
+        let mut rng = stream(trial, Purpose::Shuffle, 1);
+        let drawn = draw(&mut rng, population.rows.len(), set.rows);
+        let far = population.far(&drawn)?;
+        let outcomes: Vec<Outcome> =
+            drawn.iter().map(|&row| population.outcome(row, far)).collect();
+        let score = Score::from(MaxProbability {});
+        let rule = Decision::with_error_at_most(max_error, CONFIDENCE, score, &outcomes);
+        if trial < CHECKED {
+            let goal = Goal::MaxError { share: max_error, confidence: CONFIDENCE };
+            population.check(&drawn, &goal, &rule, far)?;
+        }
+        // Where nothing is promised nothing is broken, and nothing accepted.
+        let Ok(rule) = rule else { continue };
+        let (error, covered) = population.judge(far, rule.threshold);
+        violated += u64::from(error > max_error);
+        coverage += covered / TRIALS as f64;
+    }
+    let best = population.hindsight(max_error)?;
+    let cost = [
+        format!("{}", set.rows),
+        format!("{coverage:.3}"),
+        format!("{best:.3}"),
+        format!("{:.3}", best - coverage),
+    ];
+    let promise = format!("at most {} % wrong", 100.0 * max_error);
+    Ok(Kept {
+        set: set.name.to_string(),
+        promise,
+        violated,
+        allowed: 1.0 - CONFIDENCE,
+        cost: cost.into(),
+    })
+}
+
+/// The promise of bounded abstention.
+fn bounded_abstention(set: &Set, population: &mut Population) -> Result<Kept> {
+    let (mut violated, mut rejected) = (0, 0.0);
+    for trial in 0..TRIALS {
+        let mut rng = stream(trial, Purpose::Shuffle, 2);
+        let drawn = draw(&mut rng, population.rows.len(), ABSTAIN_ROWS);
+        let next = draw(&mut rng, population.rows.len(), NEXT);
+        // The default score is refitted to what calibrates: only the pipeline itself knows.
+        let data = population.data(&drawn)?;
+        let goal = Goal::MaxAbstain { share: MAX_ABSTAIN };
+        population.pipeline.calibrate(&data, &goal, None)?;
+        let answers = population.pipeline.answer(&population.data(&next)?)?;
+        violated += u64::from(!answers[0].is_accepted());
+        let accepted = answers.iter().filter(|answer| answer.is_accepted()).count();
+        rejected += (NEXT - accepted) as f64 / (NEXT as u64 * TRIALS) as f64;
+    }
+    let promise = format!("at most {} % rejected", 100.0 * MAX_ABSTAIN);
+    let cost = vec![ABSTAIN_ROWS.to_string(), format!("{rejected:.4}")];
+    Ok(Kept { set: set.name.to_string(), promise, violated, allowed: MAX_ABSTAIN, cost })
+}
+
 /// The promises of bounded errors, and those of bounded abstention.
-pub fn measure(data: &Path) -> Result<(Vec<Kept>, Vec<Kept>)> {
+pub fn measure(data: &Path, log: &mut Log) -> Result<(Vec<Kept>, Vec<Kept>)> {
     let (mut errors, mut abstentions) = (Vec::new(), Vec::new());
     for set in &SETS {
         eprintln!("{}", set.name);
-        let mut population = Population::read(set, data)?;
-        for max_error in MAX_ERRORS {
-            let (mut violated, mut coverage) = (0, 0.0);
-            for trial in 0..TRIALS {
-                let mut rng = stream(trial, Purpose::Shuffle, 1);
-                let drawn = draw(&mut rng, population.rows.len(), set.rows);
-                let far = population.far(&drawn)?;
-                let outcomes: Vec<Outcome> =
-                    drawn.iter().map(|&row| population.outcome(row, far)).collect();
-                let score = Score::from(MaxProbability {});
-                let rule = Decision::with_error_at_most(max_error, CONFIDENCE, score, &outcomes);
-                if trial < CHECKED {
-                    let goal = Goal::MaxError { share: max_error, confidence: CONFIDENCE };
-                    population.check(&drawn, &goal, &rule, far)?;
-                }
-                // Where nothing is promised nothing is broken, and nothing accepted.
-                let Ok(rule) = rule else { continue };
-                let (error, covered) = population.judge(far, rule.threshold);
-                violated += u64::from(error > max_error);
-                coverage += covered / TRIALS as f64;
-            }
-            let best = population.hindsight(max_error)?;
-            let cost = [
-                format!("{}", set.rows),
-                format!("{coverage:.3}"),
-                format!("{best:.3}"),
-                format!("{:.3}", best - coverage),
-            ];
-            let promise = format!("at most {} % wrong", 100.0 * max_error);
-            errors.push(Kept {
-                set: set.name,
-                promise,
-                violated,
-                allowed: 1.0 - CONFIDENCE,
-                cost: cost.into(),
-            });
-        }
-        let (mut violated, mut rejected) = (0, 0.0);
-        for trial in 0..TRIALS {
-            let mut rng = stream(trial, Purpose::Shuffle, 2);
-            let drawn = draw(&mut rng, population.rows.len(), set.rows);
-            let next = draw(&mut rng, population.rows.len(), NEXT);
-            // The default score is refitted to what calibrates: only the pipeline itself knows.
-            let data = population.data(&drawn)?;
-            let goal = Goal::MaxAbstain { share: MAX_ABSTAIN };
-            population.pipeline.calibrate(&data, &goal, None)?;
-            let answers = population.pipeline.answer(&population.data(&next)?)?;
-            violated += u64::from(!answers[0].is_accepted());
-            let accepted = answers.iter().filter(|answer| answer.is_accepted()).count();
-            rejected += (NEXT - accepted) as f64 / (NEXT as u64 * TRIALS) as f64;
-        }
-        let promise = format!("at most {} % rejected", 100.0 * MAX_ABSTAIN);
-        let cost = vec![format!("{}", set.rows), format!("{rejected:.4}")];
-        abstentions.push(Kept { set: set.name, promise, violated, allowed: MAX_ABSTAIN, cost });
+        let (error, abstention) = log.remember(set.name.to_string(), || {
+            let mut population = Population::read(set, data)?;
+            let errors = MAX_ERRORS.map(|share| bounded_error(set, &mut population, share));
+            let errors = errors.into_iter().collect::<Result<Vec<_>>>()?;
+            Ok((errors, bounded_abstention(set, &mut population)?))
+        })?;
+        errors.extend(error);
+        abstentions.push(abstention);
     }
     Ok((errors, abstentions))
 }

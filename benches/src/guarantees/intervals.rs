@@ -1,7 +1,5 @@
 //! Intervals of regressions.
 
-use std::fs::{File, OpenOptions};
-use std::io::Write as _;
 use std::path::Path;
 
 use anyhow::{Context, Result};
@@ -12,6 +10,7 @@ use sngp::seed::{Purpose, stream};
 use sngp_pipeline::input::{Body, Dataset, Place};
 use sngp_pipeline::{Options, Outcome, Pipeline, Target, Task};
 
+use crate::log::Log;
 use crate::{Kept, TRIALS};
 
 const SETS: [(&str, &str); 3] =
@@ -31,10 +30,8 @@ fn some(set: &Dataset, chosen: &[usize]) -> Result<Dataset> {
 }
 
 /// What one fit says of the promise.
-#[derive(Clone, Serialize, Deserialize)]
+#[derive(Serialize, Deserialize)]
 struct Trial {
-    set: String,
-    trial: u64,
     /// Whether the model promises so much.
     promised: bool,
     /// Whether the interval of a row drawn by chance missed the truth.
@@ -45,28 +42,6 @@ struct Trial {
     /// Sums over the test rows: widths of intervals, squared distances from the mean.
     width: f64,
     square: f64,
-}
-
-/// Trials of an earlier start, and where further ones are written: each takes seconds.
-struct Log {
-    known: Vec<Trial>,
-    file: File,
-}
-
-impl Log {
-    fn open(path: &Path) -> Result<Self> {
-        let text = if path.exists() { std::fs::read_to_string(path)? } else { String::new() };
-        let known = text.lines().map(serde_json::from_str).collect::<Result<_, _>>()?;
-        Ok(Self { known, file: OpenOptions::new().create(true).append(true).open(path)? })
-    }
-
-    fn find(&self, set: &str, trial: u64) -> Option<Trial> {
-        self.known.iter().find(|known| known.set == set && known.trial == trial).cloned()
-    }
-
-    fn write(&mut self, trial: &Trial) -> Result<()> {
-        Ok(writeln!(self.file, "{}", serde_json::to_string(trial)?)?)
-    }
 }
 
 /// Fits a model to some rows and looks at its intervals of others.
@@ -92,8 +67,6 @@ fn measure_one(set: &Dataset, name: &str, trial: u64) -> Result<Trial> {
         test.labels()?.iter().map(|label| label.parse()).collect::<Result<_, _>>()?;
     let mean = truths.iter().sum::<f64>() / truths.len() as f64;
     let mut found = Trial {
-        set: name.to_string(),
-        trial,
         promised: coverage >= COVERAGE,
         missed: false,
         tested: truths.len() as u64,
@@ -113,9 +86,8 @@ fn measure_one(set: &Dataset, name: &str, trial: u64) -> Result<Trial> {
     Ok(found)
 }
 
-/// The promises of intervals. Trials that `log` holds are not made again.
-pub fn measure(folder: &Path, log: &Path) -> Result<Vec<Kept>> {
-    let mut log = Log::open(log)?;
+/// The promises of intervals.
+pub fn measure(folder: &Path, log: &mut Log) -> Result<Vec<Kept>> {
     let mut all = Vec::new();
     for (file, name) in SETS {
         eprintln!("{name}");
@@ -124,13 +96,8 @@ pub fn measure(folder: &Path, log: &Path) -> Result<Vec<Kept>> {
         let set = Dataset::read(&place, Some(LABEL), true).with_context(|| file.to_string())?;
         let mut trials = Vec::new();
         for trial in 0..TRIALS {
-            if let Some(known) = log.find(name, trial) {
-                trials.push(known);
-                continue;
-            }
-            let found = measure_one(&set, name, trial)?;
-            log.write(&found)?;
-            trials.push(found);
+            let key = format!("{file} {trial}");
+            trials.push(log.remember(key, || measure_one(&set, name, trial))?);
         }
         let sum = |part: fn(&Trial) -> f64| trials.iter().map(part).sum::<f64>();
         let tested = sum(|t| t.tested as f64);
@@ -139,7 +106,7 @@ pub fn measure(folder: &Path, log: &Path) -> Result<Vec<Kept>> {
         let promise =
             format!("{} % inside ({promised} fits of {TRIALS} promise it)", 100.0 * COVERAGE);
         all.push(Kept {
-            set: name,
+            set: name.to_string(),
             promise,
             violated: trials.iter().filter(|t| t.missed).count() as u64,
             allowed: 1.0 - COVERAGE,

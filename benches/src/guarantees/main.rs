@@ -1,18 +1,22 @@
 //! Whether promises are kept: 400 calibrations on real data for each of them.
 //!
 //! `sngp-guarantees DATA OUT.md` reads the prepared sets below the folder DATA (as SNGP_DATA names it)
-//! and writes the page. Fits of intervals are kept in OUT.trials.jsonl, where a later start goes on.
+//! and writes the page. What is measured is kept in OUT.trials.jsonl, where a later start goes on.
 
 mod classes;
 mod intervals;
+mod log;
 
 use std::fmt::Write as _;
 use std::path::Path;
 
 use anyhow::{Context, Result};
+use serde::{Deserialize, Serialize};
 use sngp_kernels::allocator::MiMalloc;
 use sngp_lab::provenance;
 use statrs::function::beta::beta_reg;
+
+use crate::log::Log;
 
 #[global_allocator]
 static ALLOCATOR: MiMalloc = MiMalloc;
@@ -21,8 +25,9 @@ static ALLOCATOR: MiMalloc = MiMalloc;
 const TRIALS: u64 = 400;
 
 /// One promise on one set.
+#[derive(Serialize, Deserialize)]
 struct Kept {
-    set: &'static str,
+    set: String,
     promise: String,
     /// Trials in which it was broken.
     violated: u64,
@@ -68,11 +73,9 @@ fn main() -> Result<()> {
     let usage = "sngp-guarantees DATA OUT.md";
     let data = arguments.next().context(usage)?;
     let out = arguments.next().context(usage)?;
-    let (errors, abstentions) = classes::measure(Path::new(&data))?;
-    let intervals = intervals::measure(
-        &Path::new(&data).join("uci"),
-        &Path::new(&out).with_extension("trials.jsonl"),
-    )?;
+    let mut log = Log::open(&Path::new(&out).with_extension("trials.jsonl"))?;
+    let (errors, abstentions) = classes::measure(Path::new(&data), &mut log)?;
+    let intervals = intervals::measure(&Path::new(&data).join("uci"), &mut log)?;
     let kept = [&errors, &abstentions, &intervals];
     let least = kept.iter().flat_map(|rows| rows.iter()).map(Kept::chance).fold(1.0, f64::min);
     let count: usize = kept.iter().map(|rows| rows.len()).sum();
