@@ -1,6 +1,6 @@
 //! Nearest training vectors.
 
-use ndarray::{Array2, ArrayView2, Axis, concatenate};
+use ndarray::{Array1, Array2, ArrayView2, Axis, concatenate};
 use rayon::prelude::*;
 
 use crate::seed::{Purpose, Rng, stream};
@@ -13,6 +13,8 @@ const NEIGHBOUR: usize = 10;
 const KEPT_BYTES: usize = 32 << 20;
 /// Rows whose distances are computed together.
 const BLOCK: usize = 128;
+/// Distances that are compared with the least ones at once.
+const SEEN_AT_ONCE: usize = 32;
 
 /// Training vectors, all of them or a random sample where they would take too much memory.
 #[derive(Clone, Debug, PartialEq)]
@@ -78,18 +80,17 @@ impl Neighbours {
             return Err(Error::Data("there are no neighbours to compare with".to_string()));
         }
         let kept = &self.vectors;
-        let lengths: Vec<f32> = kept.axis_iter(Axis(0)).map(|row| row.dot(&row)).collect();
-        let place = self.rank() - 1;
+        let lengths: Array1<f32> = kept.axis_iter(Axis(0)).map(|row| row.dot(&row)).collect();
         let blocks: Vec<ArrayView2<'_, f32>> = vectors.axis_chunks_iter(Axis(0), BLOCK).collect();
         let block = |vectors: &ArrayView2<'_, f32>| {
-            let products = vectors.dot(&kept.t());
-            let rows = vectors.axis_iter(Axis(0)).zip(products.axis_iter(Axis(0)));
-            rows.map(|(vector, products)| {
-                let mut to: Vec<f32> =
-                    products.iter().zip(&lengths).map(|(p, length)| length - 2.0 * p).collect();
-                let (_, found, _) = to.select_nth_unstable_by(place, f32::total_cmp);
+            let mut products = vectors.dot(&kept.t());
+            let rows = vectors.axis_iter(Axis(0)).zip(products.axis_iter_mut(Axis(0)));
+            rows.map(|(vector, mut products)| {
+                products
+                    .zip_mut_with(&lengths, |product, length| *product = length - 2.0 * *product);
+                let found = products.as_slice().map_or(f32::NAN, |to| nth_least(to, self.rank()));
                 let length = f64::from(vector.dot(&vector));
-                let square = length + f64::from(*found);
+                let square = length + f64::from(found);
                 // Not `f64::max`, which would make a number of what is none.
                 if square < Self::ROUNDING * length { 0.0 } else { square.sqrt() }
             })
@@ -97,6 +98,31 @@ impl Neighbours {
         };
         Ok(blocks.par_iter().flat_map_iter(block).collect())
     }
+}
+
+/// The value that has `rank - 1` below it; none where any is none. Nearly all values are larger than
+/// the least ones found so far, which is seen for many of them at once.
+fn nth_least(values: &[f32], rank: usize) -> f32 {
+    let mut least = vec![f32::INFINITY; rank];
+    let mut limit = f32::INFINITY;
+    for some in values.chunks(SEEN_AT_ONCE) {
+        // A comparison with what is no number is false, so that it is found here.
+        if some.iter().fold(true, |all, value| all & (*value >= limit)) {
+            continue;
+        }
+        for &value in some {
+            if value.is_nan() {
+                return f32::NAN;
+            }
+            if value < limit {
+                let place = least.partition_point(|known| *known <= value);
+                least[place..].rotate_right(1);
+                least[place] = value;
+                limit = least[rank - 1];
+            }
+        }
+    }
+    limit
 }
 
 #[cfg(test)]
@@ -111,6 +137,21 @@ mod tests {
         neighbours.add(Array2::from_shape_fn((20, 1), |(i, _)| i as f32).view());
         let found = neighbours.distances(array![[0.0], [30.0]].view()).unwrap();
         assert_eq!(found, [9.0, 20.0]);
+    }
+
+    #[test]
+    fn the_nth_least_is_that_of_sorted_values() {
+        let value = |i: usize| ((i * 7919) % 257) as f32 - 100.0;
+        for count in [1, 5, 16, 17, 300] {
+            let values: Vec<f32> = (0..count).map(value).collect();
+            let mut sorted = values.clone();
+            sorted.sort_by(f32::total_cmp);
+            for rank in [1, 2, 10].into_iter().filter(|rank| *rank <= count) {
+                assert_eq!(nth_least(&values, rank), sorted[rank - 1], "{rank} of {count}");
+            }
+        }
+        assert!(nth_least(&[1.0, f32::NAN, 0.5], 1).is_nan());
+        assert!(nth_least(&[1.0; 40].map(|_| f32::NAN), 10).is_nan());
     }
 
     #[test]
