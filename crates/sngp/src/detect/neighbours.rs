@@ -1,6 +1,6 @@
 //! Nearest training vectors.
 
-use ndarray::{Array1, Array2, ArrayView2, Axis, concatenate};
+use ndarray::{Array2, ArrayView2, Axis, concatenate};
 use rayon::prelude::*;
 
 use crate::seed::{Purpose, Rng, stream};
@@ -80,15 +80,15 @@ impl Neighbours {
             return Err(Error::Data("there are no neighbours to compare with".to_string()));
         }
         let kept = &self.vectors;
-        let lengths: Array1<f32> = kept.axis_iter(Axis(0)).map(|row| row.dot(&row)).collect();
+        let lengths: Vec<f32> = kept.axis_iter(Axis(0)).map(|row| row.dot(&row)).collect();
         let blocks: Vec<ArrayView2<'_, f32>> = vectors.axis_chunks_iter(Axis(0), BLOCK).collect();
         let block = |vectors: &ArrayView2<'_, f32>| {
-            let mut products = vectors.dot(&kept.t());
-            let rows = vectors.axis_iter(Axis(0)).zip(products.axis_iter_mut(Axis(0)));
-            rows.map(|(vector, mut products)| {
-                products
-                    .zip_mut_with(&lengths, |product, length| *product = length - 2.0 * *product);
-                let found = products.as_slice().map_or(f32::NAN, |to| nth_least(to, self.rank()));
+            let products = vectors.dot(&kept.t());
+            let rows = vectors.axis_iter(Axis(0)).zip(products.axis_iter(Axis(0)));
+            rows.map(|(vector, products)| {
+                // Not the products in place: their rows need not lie together in memory.
+                let to = products.iter().zip(&lengths).map(|(p, length)| length - 2.0 * p);
+                let found = nth_least(&to.collect::<Vec<f32>>(), self.rank());
                 let length = f64::from(vector.dot(&vector));
                 let square = length + f64::from(found);
                 // Not `f64::max`, which would make a number of what is none.
