@@ -7,6 +7,7 @@ mod convolution;
 mod gradient;
 mod layer_norm;
 mod linear;
+mod nearest;
 mod optimizer;
 mod pool;
 mod posterior;
@@ -22,6 +23,7 @@ pub use convolution::{
 pub use gradient::{scaled, sum_of_squares};
 pub use layer_norm::{layer_norm, layer_norm_reference};
 pub use linear::{linear, linear_reference};
+pub use nearest::Nearest;
 pub use optimizer::{AdamWStep, SgdStep};
 pub use pool::mean_pool;
 pub use posterior::{rank_update, variance, variance_reference};
