@@ -76,6 +76,10 @@ fn run(command: args::Command, context: &context::Context) -> anyhow::Result<()>
         },
         args::Command::Tune(tune) => commands::tune::run(&tune, context),
         args::Command::List => commands::list::run(context),
+        args::Command::Data { action } => match action {
+            args::Data::List => commands::data::list(context),
+            args::Data::Fetch(fetch) => commands::data::run(&fetch, context),
+        },
         args::Command::Train(train) => commands::train::run(&train, context),
         args::Command::Evaluate(evaluate) => commands::evaluate::run(&evaluate, context),
         args::Command::Export(export) => commands::export::run(&export, context),

@@ -4,12 +4,15 @@ use std::sync::Arc;
 
 use ndarray::{Array2, concatenate};
 use serde::{Deserialize, Serialize};
+use sngp::backbone::Pooling;
 use sngp::text::TextTokenizer;
 use sngp::{Error, Result};
 use sngp_records::image::Picture;
 
 use crate::engine::{Engine, Input};
-use crate::features::{FEATURES, Pooling, Reduction, cut, guess, spell_out};
+use crate::features::{
+    Cut, FEATURES, LOGIT_FACTOR, LOGITS, Reduction, cut, guess, logits, spell_out,
+};
 use crate::file::File;
 use crate::inputs::{check_vocabulary, fixed_size, pixels, probe, read_tokenizer, size, tokens};
 use crate::pixels::Pixels;
@@ -46,15 +49,20 @@ pub struct Tokens {
     pub max_tokens: usize,
     /// What stands for no token.
     pub padding: u32,
+    /// What every text begins with.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub prompt: String,
 }
 
 /// What is wanted of a file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Wanted {
     /// An encoder of texts, cut at so many tokens.
     Texts {
         /// Special tokens included.
         max_tokens: usize,
+        /// What every text begins with; as the files beside it say when absent.
+        prompt: Option<String>,
     },
     /// An encoder of images.
     Images,
@@ -71,6 +79,8 @@ pub struct Encoder {
     engine: Engine,
     inputs: Vec<String>,
     width: usize,
+    /// Logits that its vectors begin with.
+    classes: Option<usize>,
     together: usize,
     /// A number of tokens that every row has, where the graph wants it so.
     length: Option<usize>,
@@ -89,12 +99,37 @@ impl std::fmt::Debug for Encoder {
 }
 
 impl Encoder {
-    /// Reads an ONNX file with what lies beside it. What was guessed is told in `remarks`.
+    /// Reads a network with what lies beside it. What was guessed is told in `remarks`.
     pub fn open(source: &Source, wanted: Wanted, remarks: &mut Vec<String>) -> Result<Self> {
-        let mut file = File::read(&source.path)?;
+        Self::read(source, wanted, false, remarks)
+    }
+
+    /// Reads a classifier whose own answers are wanted: its vectors begin with its logits, and its
+    /// features, divided by their lengths, follow.
+    pub fn open_classifier(
+        source: &Source,
+        wanted: Wanted,
+        remarks: &mut Vec<String>,
+    ) -> Result<Self> {
+        Self::read(source, wanted, true, remarks)
+    }
+
+    fn read(
+        source: &Source,
+        wanted: Wanted,
+        classifier: bool,
+        remarks: &mut Vec<String>,
+    ) -> Result<Self> {
+        let mut file = source.file()?;
         let at = |reason: String| Error::corrupt(&source.path, reason);
-        let takes = match wanted {
-            Wanted::Texts { max_tokens } => Takes::Texts(tokens(source, &file, max_tokens)?),
+        let takes = match &wanted {
+            Wanted::Texts { max_tokens, prompt } => {
+                let prompt = match prompt {
+                    Some(prompt) => prompt.clone(),
+                    None => source.recipe()?.prompt,
+                };
+                Takes::Texts(tokens(source, &file, *max_tokens, prompt)?)
+            }
             Wanted::Images => Takes::Images(pixels(source, &file, remarks)?),
         };
         let shapes = Shapes::infer(&file, &probe(&file, &takes).map_err(at)?).map_err(at)?;
@@ -108,15 +143,30 @@ impl Encoder {
         let rank = rank.ok_or_else(|| {
             at(format!("it has no tensor `{tensor}`, or nobody can tell its shape"))
         })?;
-        let reduction = match (wanted, rank) {
-            (Wanted::Texts { .. }, 3) => source.reduction()?,
+        let mut reduction = match (&wanted, rank) {
+            (Wanted::Texts { .. }, 3) => {
+                let recipe = source.recipe()?;
+                Reduction { pooling: recipe.pooling, normalized: recipe.normalized }
+            }
             // Patches have no padding; the first one stands for all where there is such a one.
-            _ => Reduction { pooling: Pooling::First, normalized: false },
+            _ => Reduction { pooling: Pooling::FirstToken, normalized: false },
         };
         remarks.push(format!("the encoder's features are `{tensor}` ({why})"));
+        let kept = match classifier {
+            true if source.has_one_right_class()? => {
+                Some(logits(&file, &shapes).ok_or_else(|| at(no_classifier(&file)))?)
+            }
+            true => return Err(at(no_classifier(&file))),
+            false => None,
+        };
+        if let Some(logits) = &kept {
+            remarks.push(format!("the classifier's logits are `{logits}`"));
+            reduction.normalized = true;
+        }
         let mask = file.inputs().iter().any(|input| input.name == MASK);
         let mask = (mask && matches!(wanted, Wanted::Texts { .. })).then_some(MASK);
-        cut(&mut file, &tensor, rank, reduction, mask).map_err(at)?;
+        let left = Cut { tensor: &tensor, rank, reduction, mask, logits: kept.as_deref() };
+        cut(&mut file, &left).map_err(at)?;
         spell_out(&mut file.graph, &shapes);
         let tokenizer = match &takes {
             Takes::Texts(_) => Some(read_tokenizer(source)?),
@@ -142,11 +192,17 @@ impl Encoder {
         if width == 0 {
             return Err("its features are empty".to_string());
         }
+        let classes = match shapes.of(LOGITS) {
+            Some(&[1, classes]) if classes < width => Some(classes),
+            Some(_) => return Err("its logits are not one a class".to_string()),
+            None => None,
+        };
         let (tokenizer, length) = match &takes {
             Takes::Images(pixels) => (None, pixels.check().map(|()| None)?),
             Takes::Texts(tokens) => {
                 let json = tokenizer.ok_or("it has no tokenizer")?;
                 let read = TextTokenizer::from_bytes(TOKENIZER.as_ref(), json, tokens.max_tokens);
+                let read = read.and_then(|read| read.with_prompt(&tokens.prompt));
                 let read = read.map_err(|error| error.to_string())?;
                 check_vocabulary(&file, &shapes, &read)?;
                 (Some(read), fixed_size(&file, IDS, 1))
@@ -159,7 +215,8 @@ impl Encoder {
         drop(file);
         let engine = Engine::load(bytes.to_vec())?;
         let together = if single { 1 } else { fitting };
-        let encoder = Self { bytes, takes, tokenizer, engine, inputs, width, together, length };
+        let encoder =
+            Self { bytes, takes, tokenizer, engine, inputs, width, classes, together, length };
         encoder.try_out()?;
         Ok(encoder)
     }
@@ -190,6 +247,23 @@ impl Encoder {
     /// The length of its vectors.
     pub fn width(&self) -> usize {
         self.width
+    }
+
+    /// How many logits its vectors begin with, where a classifier was kept.
+    pub fn classes(&self) -> Option<usize> {
+        self.classes
+    }
+
+    /// The same with those logits multiplied by a factor.
+    pub fn with_logit_factor(&self, factor: f32) -> Result<Self> {
+        let at = |reason: String| Error::Data(format!("{ENCODER}: {reason}"));
+        let mut file = File::from_bytes(&self.bytes).map_err(at)?;
+        let weights = &mut file.graph.initializer;
+        let found = weights.iter_mut().find(|tensor| tensor.name == LOGIT_FACTOR);
+        let Some(found) = found else { return Err(wrong_kind("logits along")) };
+        found.raw_data = Some(factor.to_le_bytes().to_vec());
+        let tokenizer = self.tokenizer.as_ref().map(TextTokenizer::json);
+        Self::build(file, self.takes.clone(), tokenizer).map_err(at)
     }
 
     /// The graph as it is saved with a model.
@@ -285,6 +359,15 @@ impl Encoder {
 
 fn wrong_kind(found: &str) -> Error {
     Error::Unsupported(format!("the encoder takes no {found}"))
+}
+
+fn no_classifier(file: &File) -> String {
+    let outputs: Vec<&str> = file.graph.output.iter().map(|output| output.name.as_str()).collect();
+    format!(
+        "it is no classifier that could be kept: none of its outputs ({}) has a score for each of \
+         several classes of which one is right",
+        outputs.join(", ")
+    )
 }
 
 fn nothing_guessed(file: &File) -> String {

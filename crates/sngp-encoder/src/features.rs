@@ -2,27 +2,25 @@
 
 use std::collections::{HashMap, HashSet};
 
+use sngp::backbone::Pooling;
+
 use crate::file::File;
 use crate::proto::{Attribute, Graph, Node, Tensor, ValueInfo};
 use crate::shapes::Shapes;
+use crate::writer::{Setting, Writer};
 
 /// What the output of a cut graph is called, and what names of added tensors begin with.
 pub const FEATURES: &str = "sngp/features";
+/// What the logits of a classifier are called, where the features begin with them.
+pub const LOGITS: &str = "sngp/logits";
+/// The number that they are multiplied by there.
+pub const LOGIT_FACTOR: &str = "sngp/logit_factor";
 const ADDED: &str = "sngp/encoder";
-
-/// How the vectors of an input's parts (tokens, patches) become one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Pooling {
-    /// Their mean, padding left out.
-    Mean,
-    /// The first one.
-    First,
-}
 
 /// How a feature tensor becomes one vector a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reduction {
-    /// How parts become one.
+    /// How the vectors of an input's parts (tokens, patches) become one.
     pub pooling: Pooling,
     /// Whether vectors are divided by their length.
     pub normalized: bool,
@@ -78,6 +76,29 @@ pub fn guess(file: &File, shapes: &Shapes) -> Option<(String, &'static str)> {
     Some((found, "what the classifier's last layer takes"))
 }
 
+/// A classifier's scores before they become probabilities, one for each class.
+pub fn logits(file: &File, shapes: &Shapes) -> Option<String> {
+    let several = |name: &&str| matches!(shapes.of(name), Some([_, classes]) if *classes > 1);
+    let described = |name: &&str| WHOLE.contains(name);
+    let outputs = || file.graph.output.iter().map(|output| output.name.as_str()).filter(several);
+    let outputs = || outputs().filter(|name| !described(name));
+    let output = outputs().find(|name| *name == "logits").or_else(|| outputs().next())?;
+    let made = producers(&file.graph);
+    let mut name = output;
+    for _ in 0..file.graph.node.len() {
+        let Some(node) = made.get(name).map(|&place| &file.graph.node[place]) else { break };
+        let first = node.input.first()?.as_str();
+        match node.op_type.as_str() {
+            "Softmax" | "LogSoftmax" => return Some(first).filter(several).map(str::to_string),
+            // Classes that do not shut each other out.
+            "Sigmoid" => return None,
+            passed if PASSED.contains(&passed) => name = first,
+            _ => break,
+        }
+    }
+    Some(output.to_string())
+}
+
 /// What the last layer with weights takes, before an output.
 fn before_last_layer(graph: &Graph, output: &str) -> Option<String> {
     let made = producers(graph);
@@ -112,49 +133,49 @@ fn producers(graph: &Graph) -> HashMap<&str, usize> {
     names.zip(graph.node.iter().enumerate().flat_map(outputs)).collect()
 }
 
+/// What is left of a graph.
+pub struct Cut<'a> {
+    /// The tensor that describes the input, and the number of its axes.
+    pub tensor: &'a str,
+    pub rank: usize,
+    pub reduction: Reduction,
+    /// Which parts of an input are no padding, where the graph is told.
+    pub mask: Option<&'a str>,
+    /// The logits that vectors begin with, where they do.
+    pub logits: Option<&'a str>,
+}
+
 /// Leaves what a tensor is made of, and makes it one vector a row: the output [`FEATURES`].
 ///
 /// The operators that are added are the same in every version from 8 on, so that they stand beside
 /// whatever the file is written in.
-pub fn cut(
-    file: &mut File,
-    tensor: &str,
-    rank: usize,
-    reduction: Reduction,
-    mask: Option<&str>,
-) -> Result<(), String> {
+pub fn cut(file: &mut File, wanted: &Cut<'_>) -> Result<(), String> {
+    let &Cut { tensor, rank, reduction, mask, logits } = wanted;
     let mask = mask.filter(|_| rank == 3 && reduction.pooling == Pooling::Mean);
-    keep(&mut file.graph, tensor, mask);
+    keep(&mut file.graph, &[Some(tensor), mask, logits]);
     let opset = file.opset();
-    let graph = &mut file.graph;
+    let mut to = Writer::new(&mut file.graph, ADDED);
     let pooled = match (rank, reduction.pooling, mask) {
         (2, _, _) => tensor.to_string(),
-        (3, Pooling::First, _) => {
-            let first = integers(graph, "first", &[], &[0]);
-            put(graph, "Gather", &[tensor, &first], &[("axis", 1)])
+        (3, Pooling::FirstToken, _) => {
+            let first = to.integers(&[], &[0]);
+            to.put("Gather", &[tensor, &first], &[("axis", Setting::Integer(1))])
         }
-        (3, Pooling::Mean, Some(mask)) => mean(graph, tensor, mask),
-        (3, Pooling::Mean, None) => {
-            let rows = put(graph, "ReduceMean", &[tensor], &[("keepdims", 0)]);
-            add_axes(graph, opset);
-            rows
-        }
+        (3, Pooling::Mean, Some(mask)) => mean(&mut to, tensor, mask),
+        (3, Pooling::Mean, None) => mean_of_parts(&mut to, tensor, opset),
         (4, _, _) => {
-            let pooled = put(graph, "GlobalAveragePool", &[tensor], &[]);
-            put(graph, "Flatten", &[&pooled], &[("axis", 1)])
+            let pooled = to.put("GlobalAveragePool", &[tensor], &[]);
+            to.put("Flatten", &[&pooled], &[("axis", Setting::Integer(1))])
         }
         _ => return Err(format!("`{tensor}` has {rank} axes, and 2 to 4 are features")),
     };
-    let vectors = if reduction.normalized { unit(graph, &pooled) } else { pooled };
-    let node = Node {
-        input: vec![vectors],
-        output: vec![FEATURES.to_string()],
-        name: FEATURES.to_string(),
-        op_type: "Identity".to_string(),
-        ..Default::default()
+    let vectors = if reduction.normalized { unit(&mut to, &pooled) } else { pooled };
+    let vectors = match logits {
+        Some(logits) => beside(&mut to, logits, &vectors),
+        None => vectors,
     };
-    graph.node.push(node);
-    graph.output = vec![ValueInfo { name: FEATURES.to_string(), ..Default::default() }];
+    to.put_as("Identity", &[&vectors], &[], FEATURES);
+    file.graph.output = vec![ValueInfo { name: FEATURES.to_string(), ..Default::default() }];
     Ok(())
 }
 
@@ -183,13 +204,12 @@ pub fn spell_out(graph: &mut Graph, shapes: &Shapes) {
     }
 }
 
-/// Drops every node, weight and input that a tensor does not need.
-fn keep(graph: &mut Graph, tensor: &str, mask: Option<&str>) {
+/// Drops every node, weight and input that some tensors do not need.
+fn keep(graph: &mut Graph, tensors: &[Option<&str>]) {
     let made = producers(graph);
     let mut needed: HashSet<String> = HashSet::new();
     let mut nodes: HashSet<usize> = HashSet::new();
-    let mut open = vec![tensor.to_string()];
-    open.extend(mask.map(str::to_string));
+    let mut open: Vec<String> = tensors.iter().flatten().map(|name| name.to_string()).collect();
     while let Some(name) = open.pop() {
         if needed.insert(name.clone())
             && let Some(&place) = made.get(name.as_str())
@@ -209,87 +229,49 @@ fn keep(graph: &mut Graph, tensor: &str, mask: Option<&str>) {
 }
 
 /// The mean of the vectors of real tokens, as products: `mask · hidden / mask · mask`.
-fn mean(graph: &mut Graph, hidden: &str, mask: &str) -> String {
-    let real = put(graph, "Cast", &[mask], &[("to", 1)]);
-    let across = reshaped(graph, &real, &[0, 1, -1]);
-    let down = reshaped(graph, &real, &[0, -1, 1]);
-    let sum = put(graph, "MatMul", &[&across, hidden], &[]);
-    let count = put(graph, "MatMul", &[&across, &down], &[]);
-    let least = number(graph, "least_count", 1.0);
-    let count = put(graph, "Max", &[&count, &least], &[]);
-    let mean = put(graph, "Div", &[&sum, &count], &[]);
-    reshaped(graph, &mean, &[0, -1])
+fn mean(to: &mut Writer<'_>, hidden: &str, mask: &str) -> String {
+    let real = to.put("Cast", &[mask], &[("to", Setting::Integer(1))]);
+    let across = to.reshape(&real, &[0, 1, -1]);
+    let down = to.reshape(&real, &[0, -1, 1]);
+    let sum = to.put("MatMul", &[&across, hidden], &[]);
+    let count = to.put("MatMul", &[&across, &down], &[]);
+    let least = to.numbers(&[], &[1.0]);
+    let count = to.put("Max", &[&count, &least], &[]);
+    let mean = to.put("Div", &[&sum, &count], &[]);
+    to.reshape(&mean, &[0, -1])
+}
+
+/// The mean over the parts. Its axis is an option up to version 17, an input from 18 on.
+fn mean_of_parts(to: &mut Writer<'_>, parts: &str, opset: i64) -> String {
+    let keep = ("keepdims", Setting::Integer(0));
+    if opset < 18 {
+        return to.put("ReduceMean", &[parts], &[keep, ("axes", Setting::Integers(&[1]))]);
+    }
+    let axes = to.integers(&[1], &[1]);
+    to.put("ReduceMean", &[parts, &axes], &[keep])
 }
 
 /// Vectors divided by their lengths.
-fn unit(graph: &mut Graph, vectors: &str) -> String {
-    let across = reshaped(graph, vectors, &[0, 1, -1]);
-    let down = reshaped(graph, vectors, &[0, -1, 1]);
-    let square = put(graph, "MatMul", &[&across, &down], &[]);
-    let length = put(graph, "Sqrt", &[&square], &[]);
-    let least = number(graph, "least_length", 1e-12);
-    let length = put(graph, "Max", &[&length, &least], &[]);
-    let unit = put(graph, "Div", &[&across, &length], &[]);
-    reshaped(graph, &unit, &[0, -1])
+fn unit(to: &mut Writer<'_>, vectors: &str) -> String {
+    let across = to.reshape(vectors, &[0, 1, -1]);
+    let down = to.reshape(vectors, &[0, -1, 1]);
+    let square = to.put("MatMul", &[&across, &down], &[]);
+    let length = to.put("Sqrt", &[&square], &[]);
+    let least = to.numbers(&[], &[1e-12]);
+    let length = to.put("Max", &[&length, &least], &[]);
+    let unit = to.put("Div", &[&across, &length], &[]);
+    to.reshape(&unit, &[0, -1])
 }
 
-/// The axis that parts are averaged over: an option up to version 17, an input from 18 on.
-fn add_axes(graph: &mut Graph, opset: i64) {
-    let axes = (opset >= 18).then(|| integers(graph, "parts", &[1], &[1]));
-    let Some(node) = graph.node.last_mut() else { return };
-    match axes {
-        Some(axes) => node.input.push(axes),
-        None => node.attribute.push(Attribute {
-            name: "axes".to_string(),
-            ints: vec![1],
-            kind: 7,
-            ..Default::default()
-        }),
-    }
-}
-
-fn reshaped(graph: &mut Graph, value: &str, shape: &[i64]) -> String {
-    let name = format!("shape{}", graph.initializer.len());
-    let shape = integers(graph, &name, &[shape.len() as i64], shape);
-    put(graph, "Reshape", &[value, &shape], &[])
-}
-
-fn put(graph: &mut Graph, operator: &str, inputs: &[&str], options: &[(&str, i64)]) -> String {
-    let name = format!("{ADDED}/{operator}_{}", graph.node.len());
-    let option = |(name, value): &(&str, i64)| Attribute {
-        name: name.to_string(),
-        i: Some(*value),
-        kind: 2,
+/// Logits times a factor, and vectors behind them.
+fn beside(to: &mut Writer<'_>, logits: &str, vectors: &str) -> String {
+    let factor = Tensor {
+        data_type: 1,
+        name: LOGIT_FACTOR.to_string(),
+        raw_data: Some(1.0f32.to_le_bytes().to_vec()),
         ..Default::default()
     };
-    graph.node.push(Node {
-        input: inputs.iter().map(|name| name.to_string()).collect(),
-        output: vec![name.clone()],
-        name: name.clone(),
-        op_type: operator.to_string(),
-        attribute: options.iter().map(option).collect(),
-        domain: String::new(),
-    });
-    name
-}
-
-fn integers(graph: &mut Graph, name: &str, dims: &[i64], values: &[i64]) -> String {
-    let bytes = values.iter().flat_map(|value| value.to_le_bytes()).collect();
-    initializer(graph, name, 7, dims, bytes)
-}
-
-fn number(graph: &mut Graph, name: &str, value: f32) -> String {
-    initializer(graph, name, 1, &[], value.to_le_bytes().to_vec())
-}
-
-fn initializer(graph: &mut Graph, name: &str, kind: i32, dims: &[i64], raw: Vec<u8>) -> String {
-    let name = format!("{ADDED}/{name}");
-    graph.initializer.push(Tensor {
-        dims: dims.to_vec(),
-        data_type: kind,
-        name: name.clone(),
-        raw_data: Some(raw),
-        ..Default::default()
-    });
-    name
+    to.graph.initializer.push(factor);
+    to.put_as("Mul", &[logits, LOGIT_FACTOR], &[], LOGITS);
+    to.put("Concat", &[LOGITS, vectors], &[("axis", Setting::Integer(1))])
 }

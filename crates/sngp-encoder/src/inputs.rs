@@ -104,7 +104,7 @@ pub fn read_tokenizer(source: &Source) -> Result<Vec<u8>> {
 }
 
 /// How texts become what the file takes, by what lies beside it.
-pub fn tokens(source: &Source, file: &File, max_tokens: usize) -> Result<Tokens> {
+pub fn tokens(source: &Source, file: &File, max_tokens: usize, prompt: String) -> Result<Tokens> {
     let config = source.json("config.json")?.unwrap_or_default();
     let positions = config["max_position_embeddings"].as_u64().map(|most| most as usize);
     let padding =
@@ -116,7 +116,8 @@ pub fn tokens(source: &Source, file: &File, max_tokens: usize) -> Result<Tokens>
     );
     let positions = positions.map(|most| most.saturating_sub(if shifted { 2 } else { 0 }));
     let most = [positions, fixed_size(file, IDS, 1)].into_iter().flatten().min();
-    Ok(Tokens { max_tokens: most.map_or(max_tokens, |most| max_tokens.min(most)), padding })
+    let max_tokens = most.map_or(max_tokens, |most| max_tokens.min(most));
+    Ok(Tokens { max_tokens, padding, prompt })
 }
 
 /// A tokenizer with more ids than the table of tokens has rows belongs to another model.

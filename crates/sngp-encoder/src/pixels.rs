@@ -84,8 +84,11 @@ impl Pixels {
         let yes = |name: &str, usual: bool| config[name].as_bool().unwrap_or(usual);
         let (cropped, resized) = (yes("do_center_crop", false), yes("do_resize", true));
         let crop = if cropped { sides(&config["crop_size"]) } else { None };
-        let shorter = config["size"]["shortest_edge"].as_u64().map(|side| side as usize);
-        let exact = sides(&config["size"]).filter(|_| resized);
+        let side = |value: &Json| value.as_u64().map(|side| side as usize);
+        // Where a share is cut out, a single number is the shorter side too.
+        let single = side(&config["size"]).filter(|_| !config["crop_pct"].is_null());
+        let shorter = side(&config["size"]["shortest_edge"]).or(single);
+        let exact = sides(&config["size"]).filter(|_| resized && single.is_none());
         let [height, width] = size
             .or(crop)
             .or(exact)

@@ -1,17 +1,22 @@
 //! Where an encoder is, and what lies beside it.
 
+use std::collections::HashSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value as Json;
+use sngp::text::SentenceRecipe;
 use sngp::{Error, Result};
 
-use crate::features::{Pooling, Reduction};
+use crate::file::File;
+use crate::published::{self, WEIGHTS};
 
 /// Where people keep the file, in a folder.
 const FILES: [&str; 2] = ["model.onnx", "onnx/model.onnx"];
+/// What names a classifier's classes, one a line, where no `config.json` does.
+const LABELS: &str = "labels.txt";
 
-/// An ONNX file, and the tensor of it that is wanted.
+/// An ONNX file or a network's published weights, and the tensor of it that is wanted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Source {
     /// The file.
@@ -21,8 +26,9 @@ pub struct Source {
 }
 
 impl Source {
-    /// Reads `FILE.onnx[:TENSOR]`, or a folder with such a file and no `model.safetensors`; none
-    /// where it is something else. A file that has the whole name is meant first.
+    /// Reads `FILE.onnx[:TENSOR]`, a folder with such a file and no `model.safetensors`, or one with the
+    /// weights of a network of images ([`image_kinds`](crate::image_kinds)); none where it is
+    /// something else. A file that has the whole name is meant first.
     ///
     /// ```
     /// use sngp_encoder::Source;
@@ -34,8 +40,11 @@ impl Source {
     /// ```
     pub fn parse(given: &Path) -> Option<Self> {
         let text = given.to_string_lossy();
+        if published::is_here(given) {
+            return Some(Self { path: given.join(WEIGHTS), tensor: None });
+        }
         if given.is_dir() {
-            let own = given.join("model.safetensors").is_file();
+            let own = given.join(WEIGHTS).is_file();
             let file = FILES.iter().map(|name| given.join(name)).find(|path| path.is_file());
             return file.filter(|_| !own).map(|path| Self { path, tensor: None });
         }
@@ -47,7 +56,15 @@ impl Source {
         Some(Self { path: PathBuf::from(path), tensor: Some(tensor.to_string()) })
     }
 
-    /// A file beside the ONNX file, or in the folder above it.
+    /// The network's graph.
+    pub(crate) fn file(&self) -> Result<File> {
+        match self.path.file_name().is_some_and(|name| name == WEIGHTS) {
+            true => published::read(self),
+            false => File::read(&self.path),
+        }
+    }
+
+    /// A file beside the network's, or in the folder above it.
     pub fn beside(&self, name: &str) -> Option<PathBuf> {
         let folder = self.path.parent()?;
         let above = folder.parent().filter(|_| folder.file_name().is_some_and(|f| f == "onnx"));
@@ -63,41 +80,52 @@ impl Source {
         json.map(Some).map_err(|error| Error::corrupt(&path, error.to_string()))
     }
 
-    /// How sentence encoders say that vectors of tokens become one: by `1_Pooling/config.json` and
-    /// `modules.json`; by their mean where neither is there.
-    pub fn reduction(&self) -> Result<Reduction> {
-        let mut reduction = Reduction { pooling: Pooling::Mean, normalized: false };
-        if let Some(config) = self.json("1_Pooling/config.json")? {
-            let modes = config.as_object().into_iter().flatten();
-            let on: Vec<&str> = modes
-                .filter(|(name, value)| name.starts_with("pooling_mode") && **value == true)
-                .map(|(name, _)| name.as_str())
-                .collect();
-            reduction.pooling = match on[..] {
-                ["pooling_mode_mean_tokens"] | [] => Pooling::Mean,
-                ["pooling_mode_cls_token"] => Pooling::First,
-                _ => {
-                    let modes = on.join(", ");
-                    let path = self.beside("1_Pooling/config.json").unwrap_or_default();
-                    return Err(Error::corrupt(path, format!("{modes} is not supported")));
-                }
-            };
+    /// The names of a classifier's classes, in its order: by `id2label` in `config.json`, by the lines of
+    /// `labels.txt`, or else their numbers from 0 on.
+    pub fn class_names(&self, classes: usize) -> Result<Vec<String>> {
+        let config = self.json("config.json")?.unwrap_or_default();
+        let names = if let Some(named) = config["id2label"].as_object() {
+            let name = |id: usize| named.get(&id.to_string()).and_then(Json::as_str);
+            let names: Option<Vec<String>> =
+                (0..named.len()).map(|id| name(id).map(str::to_string)).collect();
+            names.ok_or_else(|| self.unfit("config.json", "id2label has not every number"))?
+        } else if let Some(path) = self.beside(LABELS) {
+            let text = fs::read_to_string(&path).map_err(Error::io(&path))?;
+            text.lines().map(|line| line.trim().to_string()).collect()
+        } else {
+            numbers(classes)
+        };
+        let file = if config["id2label"].is_object() { "config.json" } else { LABELS };
+        if names.len() != classes {
+            let reason = format!("it names {} classes, and the network has {classes}", names.len());
+            return Err(self.unfit(file, &reason));
         }
-        for module in self.json("modules.json")?.iter().filter_map(Json::as_array).flatten() {
-            let kind = module["type"].as_str().unwrap_or_default();
-            match kind.rsplit('.').next().unwrap_or_default() {
-                "Transformer" | "Pooling" => {}
-                "Normalize" => reduction.normalized = true,
-                other => {
-                    let path = self.beside("modules.json").unwrap_or_default();
-                    let reason = format!(
-                        "the module {other} comes after the transformer, and is not in the graph \
-                         unless it was exported with it; name the tensor of the whole"
-                    );
-                    return Err(Error::corrupt(path, reason));
-                }
-            }
+        let mut known = HashSet::new();
+        if let Some(twice) = names.iter().find(|name| !known.insert(*name)) {
+            return Err(self.unfit(file, &format!("two classes are called `{twice}`")));
         }
-        Ok(reduction)
+        // Names that nobody has given.
+        let unnamed = names.iter().enumerate().all(|(id, name)| *name == format!("LABEL_{id}"));
+        Ok(if unnamed { numbers(classes) } else { names })
     }
+
+    /// Whether one class is right, and not each by itself.
+    pub(crate) fn has_one_right_class(&self) -> Result<bool> {
+        let config = self.json("config.json")?.unwrap_or_default();
+        Ok(config["problem_type"] != "multi_label_classification")
+    }
+
+    fn unfit(&self, name: &str, reason: &str) -> Error {
+        Error::corrupt(self.beside(name).unwrap_or_else(|| name.into()), reason)
+    }
+
+    /// How sentence encoders say that vectors of tokens become one, by what lies beside it.
+    pub fn recipe(&self) -> Result<SentenceRecipe> {
+        SentenceRecipe::read(|name| self.beside(name))
+    }
+}
+
+/// Classes by their numbers.
+fn numbers(classes: usize) -> Vec<String> {
+    (0..classes).map(|class| class.to_string()).collect()
 }

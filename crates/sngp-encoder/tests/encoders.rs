@@ -8,7 +8,7 @@ use networks::*;
 use sngp_encoder::{Encoder, Filter, Pixels, Resize, Source, Takes, Wanted};
 use sngp_records::image::Picture;
 
-const TEXTS: Wanted = Wanted::Texts { max_tokens: 16 };
+const TEXTS: Wanted = Wanted::Texts { max_tokens: 16, prompt: None };
 
 fn open(path: &std::path::Path, wanted: Wanted) -> sngp::Result<Encoder> {
     Encoder::open(&Source::parse(path).unwrap(), wanted, &mut Vec::new())
@@ -50,7 +50,7 @@ fn pooling_and_length_are_those_of_the_folder() {
 #[test]
 fn long_texts_are_cut_and_a_tokenizer_has_to_fit() {
     let (folder, path) = folder(&texts());
-    let encoder = open(&path, Wanted::Texts { max_tokens: 4 }).unwrap();
+    let encoder = open(&path, Wanted::Texts { max_tokens: 4, prompt: None }).unwrap();
     let vectors = encoder.texts(&["a0 a1 a2 a3"]).unwrap();
     close(&vectors.row(0).to_vec(), &mean_of(&[2, 4, 5, 3]));
     let mut small = texts();
@@ -106,6 +106,62 @@ fn a_classifier_of_images_is_cut_before_its_last_layer() {
     close(&vectors.row(0).to_vec(), &wanted);
 }
 
+/// What the last layer of the small network makes of features.
+fn scores(features: &[f32]) -> Vec<f32> {
+    let score = |class| features.iter().enumerate().map(|(k, f)| f * number(3 * k + class)).sum();
+    (0..3).map(score).collect()
+}
+
+#[test]
+fn a_kept_classifier_gives_its_logits_and_the_direction_of_its_features() {
+    let (folder, path) = folder(&images());
+    let source = Source::parse(&path).unwrap();
+    let mut remarks = Vec::new();
+    let encoder = Encoder::open_classifier(&source, Wanted::Images, &mut remarks).unwrap();
+    assert!(remarks.iter().any(|remark| remark.contains("`scores`")), "{remarks:?}");
+    assert_eq!((encoder.classes(), encoder.width()), (Some(3), 3 + WIDTH));
+    let Takes::Images(pixels) = encoder.takes() else { panic!("it takes images") };
+    let (picture, features) = coloured(pixels, [200, 10, 90]);
+    let bytes = vec![encoder.resized(&picture).unwrap()];
+    let length = features.iter().map(|f| f * f).sum::<f32>().sqrt();
+    let wanted = |factor: f32| {
+        let logits = scores(&features).into_iter().map(|score| factor * score);
+        logits.chain(features.iter().map(|f| f / length)).collect::<Vec<_>>()
+    };
+    close(&encoder.pixels(&bytes).unwrap().row(0).to_vec(), &wanted(1.0));
+    let smaller = encoder.with_logit_factor(0.25).unwrap();
+    let loaded = Encoder::load(smaller.bytes(), None, smaller.takes()).unwrap();
+    close(&loaded.pixels(&bytes).unwrap().row(0).to_vec(), &wanted(0.25));
+
+    let names = |classes| source.class_names(classes).map_err(|error| error.to_string());
+    assert_eq!(names(3).unwrap(), ["0", "1", "2"]);
+    let write = |file: &str, text: &str| fs::write(folder.path().join(file), text).unwrap();
+    write("labels.txt", "cat\ndog\n");
+    assert_eq!(names(2).unwrap(), ["cat", "dog"]);
+    assert!(names(3).unwrap_err().contains("names 2 classes, and the network has 3"));
+    write("labels.txt", "cat\ncat\n");
+    assert!(names(2).unwrap_err().contains("two classes"));
+    write("config.json", r#"{"id2label": {"1": "b", "0": "a"}}"#);
+    assert_eq!(names(2).unwrap(), ["a", "b"]);
+    write("config.json", r#"{"id2label": {"0": "LABEL_0", "1": "LABEL_1"}}"#);
+    assert_eq!(names(2).unwrap(), ["0", "1"]);
+    write("config.json", r#"{"id2label": {"0": "a", "2": "b"}}"#);
+    assert!(names(2).unwrap_err().contains("config.json"));
+}
+
+#[test]
+fn what_is_no_classifier_is_not_kept() {
+    let (_folder, path) = folder(&texts());
+    let source = Source::parse(&path).unwrap();
+    let error = Encoder::open_classifier(&source, TEXTS, &mut Vec::new()).unwrap_err();
+    assert!(error.to_string().contains("no classifier"), "{error}");
+    let mut several = images();
+    graph(&mut several).node[5] = node("Sigmoid", &["scores"], "logits");
+    fs::write(&path, prost::Message::encode_to_vec(&several)).unwrap();
+    let error = Encoder::open_classifier(&source, Wanted::Images, &mut Vec::new()).unwrap_err();
+    assert!(error.to_string().contains("of which one is right"), "{error}");
+}
+
 #[test]
 fn a_tensor_can_be_named() {
     let (_folder, path) = folder(&images());
@@ -152,7 +208,8 @@ fn the_published_minilm_gives_the_vectors_of_its_own_weights() {
         "weather",
         "what is the meaning of life, the universe and everything, in no more than ten words?",
     ];
-    let found = open(&onnx, Wanted::Texts { max_tokens: 64 }).unwrap().texts(&texts).unwrap();
+    let found =
+        open(&onnx, Wanted::Texts { max_tokens: 64, prompt: None }).unwrap().texts(&texts).unwrap();
     let options = EncoderOptions { max_tokens: 64, ..Default::default() };
     let own = PretrainedEncoder::read(folder, &options, &Device::flex()).unwrap();
     let wanted = own.embed(&own.sentences(&texts).unwrap(), &Device::flex());

@@ -9,7 +9,7 @@ use prost::Message;
 use sngp_encoder::proto::{Attribute, Model, Opaque, Tensor};
 use sngp_encoder::{Encoder, Source, Wanted};
 
-const TEXTS: Wanted = Wanted::Texts { max_tokens: 16 };
+const TEXTS: Wanted = Wanted::Texts { max_tokens: 16, prompt: None };
 
 /// The sentence that a file is refused with.
 fn refusal(bytes: &[u8], wanted: Wanted) -> Option<String> {
@@ -51,14 +51,14 @@ fn a_file_of_another_kind_is_refused() {
 fn damaged_files_never_crash() {
     for (model, wanted) in [(texts(), TEXTS), (images(), Wanted::Images)] {
         let whole = model.encode_to_vec();
-        assert_eq!(refusal(&whole, wanted), None);
+        assert_eq!(refusal(&whole, wanted.clone()), None);
         for end in (0..whole.len()).step_by(7) {
-            refusal(&whole[..end], wanted);
+            refusal(&whole[..end], wanted.clone());
         }
         for place in (0..whole.len()).step_by(3) {
             let mut damaged = whole.clone();
             damaged[place] ^= 1 << (place % 8);
-            refusal(&damaged, wanted);
+            refusal(&damaged, wanted.clone());
         }
     }
 }

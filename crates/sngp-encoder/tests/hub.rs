@@ -8,6 +8,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 
 use sngp_encoder::hub::{Hub, Name, locate};
+use sngp_encoder::{Expected, fetch};
 
 const COMMIT: &str = "0123456789abcdef0123456789abcdef01234567";
 
@@ -191,4 +192,49 @@ fn paths_stay_paths() {
     for path in ["models/some/folder", "./encoder", "resnet/model.onnx:flat", "../encoder"] {
         assert_eq!(locate(path.as_ref(), &|_| {}).unwrap(), Path::new(path));
     }
+}
+
+#[test]
+fn a_file_that_is_known_by_its_hash_comes_whole_or_not_at_all() {
+    let folder = tempfile::tempdir().unwrap();
+    let (address, served) = serve(repository("bert"), None);
+    let file = "onnx/model.onnx";
+    let bytes = &served.files[file];
+    let sha256 = sngp::hash::sha256(bytes);
+    let expected = Expected { bytes: bytes.len() as u64, sha256: &sha256 };
+    let url = format!("{address}/elsewhere/{file}");
+    let into = folder.path().join("deep/set.bin");
+    let part = folder.path().join("deep/set.bin.incomplete");
+
+    // Stopped on the way, and gone on with.
+    let stop = |done: u64| match done {
+        0 => Ok(()),
+        _ => Err(sngp::Error::Interrupted { reason: "enough".to_string(), checkpoint: None }),
+    };
+    let stopped = fetch(&url, &into, &expected, &stop).unwrap_err();
+    assert!(matches!(stopped, sngp::Error::Interrupted { .. }), "{stopped}");
+    let begun = fs::metadata(&part).unwrap().len();
+    assert!(begun > 0 && begun < bytes.len() as u64 && !into.exists());
+    fetch(&url, &into, &expected, &|_| Ok(())).unwrap();
+    assert!(
+        served.asked.lock().unwrap().iter().any(|line| line.ends_with(&format!("from {begun}")))
+    );
+    assert_eq!(&fs::read(&into).unwrap(), bytes);
+    assert!(!part.exists());
+
+    // Nobody is asked for what is there.
+    let before = served.asked.lock().unwrap().len();
+    fetch(&url, &into, &expected, &|_| panic!("it is there")).unwrap();
+    assert_eq!(served.asked.lock().unwrap().len(), before);
+
+    let other = folder.path().join("other.bin");
+    let wrong = Expected { sha256: &sngp::hash::sha256(b"else"), ..expected };
+    let error = fetch(&url, &other, &wrong, &|_| Ok(())).unwrap_err().to_string();
+    assert!(error.contains("not the published file"), "{error}");
+    let smaller = Expected { bytes: 1000, ..expected };
+    let error = fetch(&url, &other, &smaller, &|_| Ok(())).unwrap_err().to_string();
+    assert!(error.contains("larger than 1000 bytes"), "{error}");
+    let error = fetch(&format!("{address}/nowhere"), &other, &expected, &|_| Ok(())).unwrap_err();
+    assert!(error.to_string().contains("by other means"), "{error}");
+    assert!(!other.exists());
 }

@@ -5,6 +5,8 @@ import json
 
 import graphs
 import numpy as np
+import onnx
+import onnxruntime
 import pytest
 from conftest import Graph, predicted, sngp
 from PIL import Image
@@ -79,8 +81,43 @@ def test_images(desk):
     compare(found, predicted("shades-onnx", "new-shades", desk), ranks=0.02)
 
 
+def test_a_classifier_that_abstains_gives_the_labels_it_gave(desk):
+    draw = np.random.default_rng(10)
+    pixels = (draw.integers(0, 200, (700, 1, 1, 3)) + draw.integers(0, 56, (700, SIDE, SIDE, 3))).astype(np.uint8)
+    folder = desk / "classifier"
+    folder.mkdir()
+    graphs.images(folder / "model.onnx", SIDE)
+    # What it gives without any preprocessing file beside it: ImageNet's units.
+    units = lambda images: ((images / 255 - [0.485, 0.456, 0.406]) / [0.229, 0.224, 0.225])
+    inputs = units(pixels).transpose(0, 3, 1, 2).astype(np.float32)
+    logits = lambda: onnxruntime.InferenceSession(str(folder / "model.onnx")).run(None, {"images": inputs})[0]
+    model = onnx.load(str(folder / "model.onnx"))
+    bias = next(weights for weights in model.graph.initializer if weights.name == "bias")
+    even = onnx.numpy_helper.to_array(bias) - logits().mean(axis=0)
+    bias.CopyFrom(onnx.numpy_helper.from_array(even.astype(np.float32), "bias"))
+    onnx.save(model, str(folder / "model.onnx"))
+    names = ["oak", "elm", "fir", "ash", "yew"]
+    (folder / "labels.txt").write_text("\n".join(names))
+    own = [names[best] for best in logits().argmax(axis=1)]
+    assert len(set(own[:400])) == 5
+    for index in range(400):
+        # A part of the labels is not what the network says: nothing of it learns from them.
+        label = own[index] if index % 9 else names[index % 5]
+        (desk / "leaves" / label).mkdir(parents=True, exist_ok=True)
+        Image.fromarray(pixels[index]).save(desk / "leaves" / label / f"{index}.png")
+    sngp("train", "--quiet", "--features", "128", "--data", "leaves", "--encoder", "classifier/model.onnx",
+         "--keep-classifier", "--out", "leaves-kept", folder=desk)
+    new = desk / "new-leaves" / "any"
+    new.mkdir(parents=True)
+    for index in range(400, 700):
+        Image.fromarray(pixels[index]).save(new / f"{index}.png")
+    found = Graph("leaves-kept", desk)(pixels=pixels[400:].transpose(0, 3, 1, 2))
+    expected = predicted("leaves-kept", "new-leaves", desk)
+    assert list(found["label"]) == own[400:] == expected["predicted"]
+    compare(found, expected, ranks=0.02)
+
+
 def test_one_file_has_one_version_of_operators(desk, texts):
-    import onnx
     model = onnx.load(str(Graph(texts, desk).path))
     versions = {operators.domain: operators.version for operators in model.opset_import}
     assert versions[""] == 18

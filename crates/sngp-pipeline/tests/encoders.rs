@@ -8,9 +8,10 @@ use std::path::{Path, PathBuf};
 
 use burn::tensor::Device;
 use networks::{SIDE, folder, images, texts};
+use sngp_encoder::{Encoder, Source, Wanted};
 use sngp_pipeline::calibrate::Goal;
 use sngp_pipeline::input::{Dataset, Kind};
-use sngp_pipeline::{Options, Pipeline};
+use sngp_pipeline::{Options, Outcome, Pipeline};
 use sngp_records::image::Picture;
 
 /// Sentences of two kinds, by their words.
@@ -117,6 +118,62 @@ fn images_go_through_a_classifier_without_its_last_layer() {
         format!("{:?}", answer.outcome).contains(["red", "green"][row % 2])
     });
     assert!(right.count() >= 36);
+}
+
+fn shade(row: usize) -> Picture {
+    let colour = [(row * 53) % 256, (row * 97 + 40) % 256, (row * 29 + 90) % 256];
+    let bytes = (0..SIDE * SIDE).flat_map(|_| colour.map(|channel| channel as u8));
+    Picture::from_rgb(SIDE as u32, SIDE as u32, bytes.collect()).unwrap()
+}
+
+/// The class that the network itself gives.
+fn own_class(encoder: &Encoder, picture: &Picture) -> usize {
+    let vectors = encoder.pixels(&[encoder.resized(picture).unwrap()]).unwrap();
+    let logits = vectors.row(0).to_vec()[..3].to_vec();
+    (0..3).max_by(|&a, &b| logits[a].total_cmp(&logits[b])).unwrap()
+}
+
+#[test]
+fn a_kept_classifier_answers_as_before_and_abstains() {
+    let (folder, path) = folder(&images());
+    fs::write(folder.path().join("labels.txt"), "red\ngreen\nblue").unwrap();
+    let names = ["red", "green", "blue"];
+    let source = Source::parse(&path).unwrap();
+    let encoder = Encoder::open_classifier(&source, Wanted::Images, &mut Vec::new()).unwrap();
+    let pictures: Vec<Picture> = (0..240).map(shade).collect();
+    let own: Vec<usize> = pictures.iter().map(|picture| own_class(&encoder, picture)).collect();
+    // It is wrong about every eighth picture, and a fit that learned would follow the labels.
+    let label = |row: usize| names[(own[row] + usize::from(row.is_multiple_of(8))) % 3];
+    let data = Dataset::of_pictures(pictures).with_labels((0..240).map(label)).unwrap();
+    let kind = Kind::Images("image".to_string());
+    let kept = Options { keep_classifier: true, ..options(&path, kind) };
+    let mut pipeline = Pipeline::fit(&data, None, &kept).unwrap().pipeline;
+    assert!(pipeline.card().training.fit.contains("kept"), "{}", pipeline.card().training.fit);
+    let saved = folder.path().join("saved");
+    pipeline.save(&saved).unwrap();
+    fs::remove_file(&path).unwrap();
+    let loaded = Pipeline::load(&saved, &Device::flex()).unwrap();
+    let new: Vec<Picture> = (300..400).map(shade).collect();
+    let answers = loaded.answer(&Dataset::of_pictures(new.clone())).unwrap();
+    for (answer, picture) in answers.iter().zip(&new) {
+        let Some(Outcome::Class { label, .. }) = &answer.outcome else { panic!("{answer:?}") };
+        assert_eq!(label, names[own_class(&encoder, picture)]);
+    }
+    assert!(answers.iter().filter(|answer| answer.is_accepted()).count() > 50);
+    let data = |labels: [&'static str; 2]| {
+        let pictures = Dataset::of_pictures((0..60).map(shade).collect());
+        pictures.with_labels((0..60).map(|row| labels[row % 2])).unwrap()
+    };
+    fs::write(&path, prost::Message::encode_to_vec(&images())).unwrap();
+    let error = |data: &Dataset, options: &Options<'_>| {
+        Pipeline::fit(data, None, options).map(drop).unwrap_err().to_string()
+    };
+    assert!(error(&data(["red", "green"]), &kept).contains("`blue`"));
+    assert!(error(&data(["red", "pink"]), &kept).contains("pink"));
+    let dense = Options { method: "deterministic".parse().unwrap(), ..kept.clone() };
+    assert!(error(&data(["red", "green"]), &dense).contains("deterministic"));
+    let none = Options { encoder: None, ..kept };
+    assert!(error(&data(["red", "green"]), &none).contains("ONNX"));
 }
 
 #[test]

@@ -396,7 +396,9 @@ fn read_options(given: &Bound<'_, PyDict>) -> PyResult<Options<'static>> {
             }
             "encoder" => options.encoder = value.extract()?,
             "fine_tune" => options.fine_tune = value.extract()?,
+            "keep_classifier" => options.keep_classifier = value.extract()?,
             "max_tokens" => options.max_tokens = value.extract()?,
+            "prompt" => options.prompt = value.extract()?,
             "minimax" => options.minimax = value.extract()?,
             "image_size" => options.image_size = value.extract()?,
             "seed" => options.seed = value.extract()?,

@@ -78,6 +78,11 @@ pub enum Command {
     Tune(Tune),
     /// List methods, backbones, data sets, metrics and scores
     List,
+    /// Published data sets of the benchmarks: list them, or fetch some from their publishers
+    Data {
+        #[command(subcommand)]
+        action: Data,
+    },
     /// Train on your own data: a table, texts, images, or vectors of another model
     Train(Box<Train>),
     /// Measure a model and write the evidence as one page
@@ -124,6 +129,31 @@ pub struct Demo {
     /// Seed of data and networks
     #[arg(long, default_value_t = 0, value_name = "N")]
     pub seed: u64,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Data {
+    /// What can be fetched: size, licence, publisher
+    List,
+    /// Fetch sets into a folder as the benchmarks expect it; every file is checked against its hash
+    Fetch(FetchData),
+}
+
+#[derive(Debug, ClapArgs)]
+#[command(after_help = "Examples:\n  \
+    sngp data fetch clinc --out data && sngp bench clinc --data data --config clinc-frozen\n  \
+    sngp data fetch cifar10 cifar100 svhn --out data\n\n\
+    What is there already stays; what was interrupted goes on. Look at the licence of each set.")]
+pub struct FetchData {
+    /// Sets, as `sngp data list` names them
+    #[arg(required = true, value_name = "NAMES")]
+    pub names: Vec<String>,
+    /// Folder for all sets, as `--data` of the benchmarks takes it
+    #[arg(long, default_value = "data", value_name = "FOLDER")]
+    pub out: PathBuf,
+    /// Another place that has the files, under the paths they get here
+    #[arg(long, value_name = "URL")]
+    pub mirror: Option<String>,
 }
 
 #[derive(Debug, Subcommand)]

@@ -78,19 +78,25 @@ pub struct Train {
     /// The column of vectors, in a table
     #[arg(long, value_name = "COLUMN", conflicts_with = "text")]
     pub vectors: Option<String>,
-    /// A pretrained encoder: an ONNX file of a text or image network, its features guessed or
-    /// named (FILE.onnx:TENSOR), the folder of a text encoder (config.json, model.safetensors,
-    /// tokenizer.json), or a name on the Hugging Face hub (ORGANISATION/NAME or
-    /// ORGANISATION/NAME@REVISION). Without one, texts go by their words and letters, and a small
+    /// A pretrained encoder of texts or images: an ONNX file, its features guessed or named
+    /// (FILE.onnx:TENSOR), a folder of published weights (config.json, model.safetensors,
+    /// tokenizer.json or preprocessor_config.json), or a name on the Hugging Face hub
+    /// (ORGANISATION/NAME or ORGANISATION/NAME@REVISION). Without one, texts go by their words and letters, and a small
     /// network is trained on images
     #[arg(long, value_name = "ENCODER")]
     pub encoder: Option<PathBuf>,
     /// Train the encoder too
     #[arg(long, requires = "encoder")]
     pub fine_tune: bool,
+    /// The encoder is a classifier whose own answers stay: the model says when to trust them
+    #[arg(long, requires = "encoder", conflicts_with = "fine_tune")]
+    pub keep_classifier: bool,
     /// Where texts are cut for an encoder, in tokens
     #[arg(long, value_name = "N", default_value_t = 64, value_parser = at_least_one)]
     pub max_tokens: usize,
+    /// What every text begins with for an encoder, e.g. `query: `; as its files say when absent
+    #[arg(long, value_name = "TEXT", requires = "encoder")]
+    pub prompt: Option<String>,
     /// Columns not to use, separated by commas
     #[arg(long, value_delimiter = ',', value_name = "COLUMNS")]
     pub ignore: Vec<String>,

@@ -5,6 +5,7 @@ pub mod bench_2d;
 pub mod bench_cifar;
 pub mod bench_clinc;
 pub mod calibrate;
+pub mod data;
 pub mod demo;
 pub mod evaluate;
 pub mod export;

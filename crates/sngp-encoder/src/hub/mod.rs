@@ -10,24 +10,27 @@ use std::env;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value as Json;
+use sngp::text::PretrainedEncoder;
 use sngp::{Error, Result};
 
 use self::cache::Cache;
 use self::download::Client;
+use crate::image_kinds;
+use crate::receive::Failure;
 
 const HUB: &str = "https://huggingface.co";
 /// Small files that belong to an encoder, where a repository has them.
-const SMALL: [&str; 6] = [
+const SMALL: [&str; 7] = [
     "config.json",
     "tokenizer.json",
     "modules.json",
     "1_Pooling/config.json",
+    "config_sentence_transformers.json",
     "preprocessor_config.json",
     "sentence_bert_config.json",
 ];
-/// Weights of architectures that can be trained here, and of any other.
+/// Weights of architectures that are read as they are published, and of any other.
 const OWN: &str = "model.safetensors";
-const OWN_TYPES: [&str; 2] = ["bert", "mpnet"];
 const GRAPHS: [&str; 2] = ["onnx/model.onnx", "model.onnx"];
 
 /// A repository and the revision of it that is wanted.
@@ -111,6 +114,7 @@ impl Hub {
             Err(Failure::Refused(reason)) => {
                 Err(Error::Unsupported(format!("{}: {reason}", name.repository)))
             }
+            Err(Failure::Stopped(error)) => Err(error),
             Ok(folder) => Ok(folder),
         }
     }
@@ -124,14 +128,6 @@ pub fn locate(given: &Path, tell: &dyn Fn(&str)) -> Result<PathBuf> {
         Some(name) => Hub::of_environment()?.folder(&name, tell),
         None => Ok(given.to_path_buf()),
     }
-}
-
-/// Why something could not be fetched.
-enum Failure {
-    /// Nobody answered.
-    Unreachable(String),
-    /// The answer is of no use.
-    Refused(String),
 }
 
 fn kept(cache: &Cache, name: &Name, reason: &str) -> Result<PathBuf> {
@@ -184,21 +180,27 @@ fn fetched(
         .ok()
         .and_then(|bytes| serde_json::from_slice(&bytes).ok())
         .unwrap_or_default();
-    let own = config["model_type"].as_str().is_some_and(|kind| OWN_TYPES.contains(&kind));
+    let own =
+        config["model_type"].as_str().is_some_and(|kind| own_kinds().any(|known| known == kind));
     let graph = GRAPHS.iter().copied().find(|file| files.contains(file));
     let weights = match files.contains(&OWN) && own {
         true => OWN,
         false => graph.ok_or_else(|| {
-            Failure::Refused(
-                "it has no ONNX file, and is neither BERT nor MPNet; a repository with \
-                 onnx/model.onnx is needed"
-                    .to_string(),
-            )
+            let known = own_kinds().collect::<Vec<_>>().join(", ");
+            Failure::Refused(format!(
+                "it has no ONNX file, and is none of {known} in {OWN}; a repository with {} is needed",
+                GRAPHS[0]
+            ))
         })?,
     };
     get(weights)?;
     cache.point(revision, commit).map_err(|error| Failure::Refused(error.to_string()))?;
     Ok(cache.file(commit, ""))
+}
+
+/// What is read from its weights: encoders of texts and of images.
+fn own_kinds() -> impl Iterator<Item = &'static str> {
+    PretrainedEncoder::kinds().chain(image_kinds())
 }
 
 fn is_hexadecimal(text: &str) -> bool {

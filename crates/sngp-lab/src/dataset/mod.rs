@@ -1,10 +1,12 @@
 //! Data sets: one file here and one line in their registry.
 
 pub mod image;
+mod origin;
 pub mod text;
 mod two_moons;
 mod two_ovals;
 
+pub use origin::{ORIGINS, Origin, Published};
 pub use two_moons::TwoMoons;
 pub use two_ovals::TwoOvals;
 

@@ -46,7 +46,8 @@ fn read(
     let encoder_folder = folder.join(&settings.folder);
     let frozen = settings.train == Trained::Nothing;
     let options = EncoderOptions {
-        pooling: settings.pooling,
+        pooling: Some(settings.pooling),
+        prompt: None,
         max_tokens: settings.max_tokens,
         // What is not trained is not sampled either: its vectors are computed once.
         dropout: if frozen { Some(0.0) } else { settings.dropout },

@@ -27,7 +27,7 @@ fn of_tokens(
 ) -> Result<Prepared> {
     let missing = || Error::Data("the encoder has no tokenizer".to_string());
     let tokenizer = encoder.tokenizer().ok_or_else(missing)?;
-    let read = tokens::read(graph, tokenizer.json(), tokenizer.vocabulary(), max_tokens)?;
+    let read = tokens::read(graph, tokenizer, tokenizer.vocabulary(), max_tokens)?;
     let (ids, mask) = (read.ids, graph.cast(&read.counts, Element::Integer));
     let zero = graph.integer(0);
     let nothing = graph.op("Mul", &[&ids, &zero]);

@@ -36,8 +36,7 @@ pub fn prepared(graph: &mut Graph, pipeline: &Pipeline) -> Result<Prepared> {
         return Err(Error::Unsupported("the model takes no sentences".to_string()));
     };
     let tokenizer = TextTokenizer::of_model(model)?;
-    let Tokens { ids, counts, valid, oddity } =
-        read(graph, tokenizer.json(), vocabulary, max_tokens)?;
+    let Tokens { ids, counts, valid, oddity } = read(graph, &tokenizer, vocabulary, max_tokens)?;
     let real = graph.cast(&counts, Element::Float);
     Ok(Prepared { inputs: Inputs::Tokens { ids, real }, valid, oddity: Some(oddity) })
 }
@@ -45,11 +44,15 @@ pub fn prepared(graph: &mut Graph, pipeline: &Pipeline) -> Result<Prepared> {
 /// Declares tokens as inputs and judges their rows.
 pub fn read(
     graph: &mut Graph,
-    tokenizer: &[u8],
+    tokenizer: &TextTokenizer,
     vocabulary: usize,
     max_tokens: usize,
 ) -> Result<Tokens> {
-    let pieces = pieces(tokenizer, vocabulary)?;
+    if !tokenizer.prompt().is_empty() {
+        let reason = "whether a text is empty cannot be told from tokens of a text with a prompt";
+        return Err(Error::Unsupported(reason.to_string()));
+    }
+    let pieces = pieces(tokenizer.json(), vocabulary)?;
     let shape = [Size::Rows, Size::Tokens];
     let meaning = format!("token ids by the model's tokenizer.json, at most {max_tokens}");
     let ids = graph.input("input_ids", Element::Integer, &shape, &meaning);

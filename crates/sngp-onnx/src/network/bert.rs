@@ -1,4 +1,4 @@
-//! BERT and MPNet: from tokens to one vector a sentence.
+//! BERT's family: from tokens to one vector a sentence.
 
 use sngp::Result;
 use sngp::backbone::{BertConfig, Pooling, relative_buckets};

@@ -95,7 +95,8 @@ impl Columns {
 
     /// Errors of training rows in predicted deviations, each as if its row had been left out of the
     /// fit: `r_i / sqrt(n (1 - h_i))` with the noise `n` and the leverage `h_i = v_i / n`. None where
-    /// there are so few rows that the length scales know them.
+    /// there are so few rows that the length scales know them, and none of rows that the fit meets so
+    /// closely that only rounding is left of their errors.
     pub fn left_out(&self, fit: &Fit, examples: &Examples) -> Result<Vec<f64>> {
         let vectors = examples.vectors()?;
         let chosen = self.relevance.length_scales.len() + 3;
@@ -110,9 +111,10 @@ impl Columns {
             return Err(Error::Data("a regression predicts numbers".to_string()));
         };
         let (unit, noise) = (self.unit(), self.noise());
-        let errors = rows.iter().enumerate().map(|(i, &row)| {
+        let errors = rows.iter().enumerate().filter_map(|(i, &row)| {
             let share = 1.0 - (variance[i] - noise) / noise;
-            (f64::from(values[row]) / unit - mean[i]) / (noise * share.max(LEAST_SHARE)).sqrt()
+            let error = f64::from(values[row]) / unit - mean[i];
+            (share >= LEAST_SHARE).then(|| error / (noise * share).sqrt())
         });
         Ok(errors.collect())
     }

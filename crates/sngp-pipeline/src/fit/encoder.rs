@@ -32,7 +32,8 @@ pub(super) struct Embedded {
 impl Embedded {
     pub fn read(folder: &Path, texts: Vec<String>, options: &Options<'_>) -> Result<Self> {
         let max_tokens = options.max_tokens.min(PretrainedEncoder::longest(folder)?);
-        let settings = EncoderOptions { max_tokens, ..Default::default() };
+        let settings =
+            EncoderOptions { max_tokens, prompt: options.prompt.clone(), ..Default::default() };
         let encoder = PretrainedEncoder::read(folder, &settings, &options.device)?;
         let vectors = encoder.embed(&encoder.sentences(&texts)?, &options.device);
         Ok(Self { encoder, texts, vectors })

@@ -3,21 +3,23 @@
 
 use std::borrow::Cow;
 
-use ndarray::{Array2, Axis};
+use ndarray::{Array2, Axis, s};
 use sngp::backbone::Shipped;
 use sngp::method::Output;
 use sngp::model::Estimator;
 use sngp::nn::Head;
 use sngp::{Error, Result};
-use sngp_encoder::{Encoder, Source, Wanted};
+use sngp_encoder::{Encoder, Wanted};
 use sngp_records::Cell;
 
 use super::encoder::Embedded;
 use super::inputs::MappedVectors;
 use super::labels::{Labels, Learning};
-use super::network::{Fit, Settings, estimator_of_vectors, fit_images, fit_vectors, is_direct};
+use super::network::{
+    Fit, Settings, estimator_of_vectors, fit_images, fit_vectors, is_direct, logit_factor,
+};
 use super::options::Options;
-use super::split::{FEW, Split, held_out, stratified};
+use super::split::{Split, for_intervals, stratified};
 use super::table_numbers::{FEWEST, is_free};
 use super::texts::TextExamples;
 use crate::input::{
@@ -56,8 +58,12 @@ pub(super) enum TrainInputs {
         cross_fitted: Array2<f32>,
         /// Every row as the model will see it: what is remembered.
         vectors: Array2<f32>,
-        /// The factor on the logits that the vectors begin with, where those are the model's.
-        told: Option<f32>,
+    },
+    /// Vectors that begin with the model's logits.
+    Logits {
+        vectors: Array2<f32>,
+        /// What the logits were multiplied by.
+        factor: f32,
     },
     /// Sentences with their encoder.
     Sentences(Box<Embedded>),
@@ -73,14 +79,20 @@ impl Examples {
         if data.unlabelled > 0 {
             remarks.push(format!("{} rows without a label are left out", data.unlabelled));
         }
-        let labels = Labels::read(data.labels()?, options)?;
         let kind = options.kind.clone().unwrap_or_else(|| guess(data, &options.label).0);
+        let encoded = encoded(data, &kind, options, remarks)?;
+        let labels = match &encoded {
+            Some(Encoded { classes: Some(names), .. }) => {
+                Labels::of_classes(data.labels()?, names.clone())?
+            }
+            _ => Labels::read(data.labels()?, options)?,
+        };
         let split = match validation {
             Some(_) => Split { train: (0..data.rows()).collect(), held_out: Vec::new() },
             None => match kind {
                 // Their settings are chosen on training rows: fewer others will do.
                 Kind::Table if data.rows() >= 2 * FEWEST && is_free(options) => {
-                    held_out(&labels.strata(), options.seed, &FEW)
+                    for_intervals(&labels.strata(), options.seed)
                 }
                 _ => stratified(&labels.strata(), options.seed),
             },
@@ -102,9 +114,8 @@ impl Examples {
             held_rows.iter().map(|&row| held_labels[row].clone()).collect();
         let learning = labels.targets(&split.train, &held_labels, &held_set.file)?;
         let exact = options.method.recipe().output == Output::ExactGaussianProcess;
-        let frozen = options.frozen_encoder()?;
         let deep = matches!(kind, Kind::Images(_)) || options.encoder.is_some();
-        if exact && deep && frozen.is_none() {
+        if exact && deep && encoded.is_none() {
             return Err(Error::Unsupported(format!(
                 "{} works on vectors as they are: tables, embeddings and n-grams, not on images or \
                  through an encoder",
@@ -137,22 +148,15 @@ impl Examples {
                 hashes: Vec::new(),
             });
         }
-        let preparation = match (&frozen, &kind) {
-            (Some(source), Kind::Text(column)) => {
-                let wanted = Wanted::Texts { max_tokens: options.max_tokens };
-                encoded(data, column, source, wanted, remarks)?
-            }
-            (Some(source), Kind::Images(column)) => {
-                encoded(data, column, source, Wanted::Images, remarks)?
-            }
-            (None, Kind::Images(_)) if options.encoder.is_some() => {
-                let message = "images need an ONNX file as their encoder";
-                return Err(Error::Unsupported(message.to_string()));
-            }
-            _ => learn(data, &kind, &split.train, options, remarks)?,
+        let mut preparation = match encoded {
+            Some(encoded) => Preparation::Encoded(encoded.preparation),
+            None => learn(data, &kind, &split.train, options, remarks)?,
         };
-        let held_out = preparation.prepare_all(held_set, &held_rows)?;
-        let (train, hashes) = train_inputs(&preparation, data, &split.train, options)?;
+        let mut held_out = preparation.prepare_all(held_set, &held_rows)?;
+        let (mut train, hashes) = train_inputs(&preparation, data, &split.train, options)?;
+        if options.keep_classifier {
+            train = with_logits(&mut preparation, train, &mut held_out)?;
+        }
         let rows = split.train;
         let learned_held_out = None;
         Ok(Self { preparation, train, held_out, learned_held_out, learning, rows, hashes })
@@ -211,9 +215,8 @@ impl Examples {
         match &self.train {
             TrainInputs::Mapped(mapped) => mapped.load(&some),
             TrainInputs::Vectors(vectors)
-            | TrainInputs::CrossFitted { cross_fitted: vectors, .. } => {
-                vectors.select(Axis(0), &some)
-            }
+            | TrainInputs::CrossFitted { cross_fitted: vectors, .. }
+            | TrainInputs::Logits { vectors, .. } => vectors.select(Axis(0), &some),
             TrainInputs::Sentences(embedded) => embedded.vectors.select(Axis(0), &some),
         }
     }
@@ -250,22 +253,80 @@ fn train_inputs(
     Ok((train, Vec::new()))
 }
 
-/// How a column becomes vectors by a frozen encoder.
+/// A frozen encoder of the data, with the names of its classes where it keeps its answers.
+struct Encoded {
+    preparation: EncodedPreparation,
+    classes: Option<Vec<String>>,
+}
+
+/// How a column becomes vectors by a frozen encoder, where there is one.
 fn encoded(
     data: &Dataset,
-    column: &str,
-    source: &Source,
-    wanted: Wanted,
+    kind: &Kind,
+    options: &Options<'_>,
     remarks: &mut Vec<String>,
-) -> Result<Preparation> {
+) -> Result<Option<Encoded>> {
+    let (source, column, wanted) = match (options.frozen_encoder()?, kind) {
+        (Some(source), Kind::Text(column)) => {
+            let Options { max_tokens, prompt, .. } = options;
+            let wanted = Wanted::Texts { max_tokens: *max_tokens, prompt: prompt.clone() };
+            (source, column, wanted)
+        }
+        (Some(source), Kind::Images(column)) => (source, column, Wanted::Images),
+        (None, Kind::Images(_)) if options.encoder.is_some() => {
+            let known = sngp_encoder::image_kinds().collect::<Vec<_>>().join(", ");
+            return Err(Error::Unsupported(format!(
+                "images need an ONNX file as their encoder, or a folder with weights of {known}"
+            )));
+        }
+        (Some(_), _) if options.keep_classifier => {
+            let message = "a classifier that keeps its answers takes texts or images";
+            return Err(Error::Unsupported(message.to_string()));
+        }
+        _ => return Ok(None),
+    };
     if let Body::Rows { names, .. } = &data.body
         && !names.iter().any(|name| name == column)
     {
         let known = names.join(", ");
         return Err(Error::Data(format!("{}: no column `{column}`; there are {known}", data.file)));
     }
-    let encoder = Encoder::open(source, wanted, remarks)?;
-    Ok(Preparation::Encoded(EncodedPreparation::new(column, encoder)))
+    let encoder = match options.keep_classifier {
+        true => Encoder::open_classifier(&source, wanted, remarks)?,
+        false => Encoder::open(&source, wanted, remarks)?,
+    };
+    let classes = encoder.classes().map(|classes| source.class_names(classes)).transpose()?;
+    if classes.is_some() {
+        remarks.push(
+            "the classifier keeps its answers: thresholds and figures are true only if it was not \
+             trained on these rows"
+                .to_string(),
+        );
+    }
+    let preparation = EncodedPreparation::new(column, encoder);
+    Ok(Some(Encoded { preparation, classes }))
+}
+
+/// Training vectors whose logits are as large beside the features as suits the kernel; held-out ones
+/// and those of later rows are made the same.
+fn with_logits(
+    preparation: &mut Preparation,
+    train: TrainInputs,
+    held_out: &mut Prepared,
+) -> Result<TrainInputs> {
+    let (Preparation::Encoded(encoded), TrainInputs::Vectors(mut vectors), Prepared::Encoded(rows)) =
+        (preparation, train, held_out)
+    else {
+        return Err(Error::Unsupported("there is no classifier to keep".to_string()));
+    };
+    let classes = encoded.encoder().and_then(Encoder::classes).unwrap_or(0);
+    let squares: f32 = vectors.slice(s![.., ..classes]).iter().map(|logit| logit * logit).sum();
+    let factor = logit_factor(squares / vectors.nrows().max(1) as f32);
+    encoded.scale_logits(factor)?;
+    for vectors in [&mut vectors, &mut rows.vectors] {
+        vectors.slice_mut(s![.., ..classes]).mapv_inplace(|logit| logit * factor);
+    }
+    Ok(TrainInputs::Logits { vectors, factor })
 }
 
 fn place(data: &Dataset, names: &[String], column: &String) -> Result<usize> {

@@ -146,9 +146,8 @@ fn numbers(
         errors.extend(others);
     }
     let spread = spread(&errors);
-    let others = errors[truth.len()..].iter();
-    let residuals = promising.iter().map(|&row| &errors[row]).chain(others);
-    let residuals: Vec<f64> = residuals.map(|error| error.abs() / spread.sqrt()).collect();
+    let residuals = promising.iter().map(|&row| errors[row].abs() / spread.sqrt());
+    let residuals: Vec<f64> = residuals.collect();
     let (interval, coverage) = match conformal_quantile(&residuals, COVERAGE)? {
         Some(interval) => (interval, COVERAGE),
         // The largest of n residuals holds n of n + 1 values, and no more.
@@ -166,8 +165,9 @@ pub(super) enum Promise {
     All,
     /// Those of every second one: rows that chose the settings know too much to promise with.
     Half,
-    /// Those of held-out rows, and further ones in predicted deviations, each of a row that was left
-    /// out of the fit.
+    /// Those of held-out rows. With them, further ones in predicted deviations say how large variances
+    /// are, each of a row that was left out of the fit; they promise nothing, since length scales
+    /// were chosen on their rows.
     AllAndLeftOut(Vec<f64>),
 }
 
@@ -272,7 +272,9 @@ fn guard_of(pipeline: &Pipeline, examples: &Examples) -> Result<Option<Guard>> {
     };
     let mut sums = GuardSums::new(view, count);
     match &examples.train {
-        TrainInputs::Vectors(vectors) | TrainInputs::CrossFitted { vectors, .. } => {
+        TrainInputs::Vectors(vectors)
+        | TrainInputs::CrossFitted { vectors, .. }
+        | TrainInputs::Logits { vectors, .. } => {
             sums.add(vectors.view(), &classes);
         }
         TrainInputs::Mapped(mapped) => {
@@ -320,7 +322,12 @@ fn detectors_of(
     };
     let rows: Vec<usize> = (0..labels.len()).collect();
     match (&examples.train, frozen) {
-        (TrainInputs::Vectors(vectors) | TrainInputs::CrossFitted { vectors, .. }, _) => {
+        (
+            TrainInputs::Vectors(vectors)
+            | TrainInputs::CrossFitted { vectors, .. }
+            | TrainInputs::Logits { vectors, .. },
+            _,
+        ) => {
             for rows in rows.chunks(CHUNK) {
                 let some = vectors.select(Axis(0), rows);
                 add(pipeline.hidden(&Prepared::Vectors(some))?.view(), rows)?;
@@ -360,7 +367,9 @@ fn seen_by(examples: &Examples) -> Option<Seen> {
     let mut seen = Seen::default();
     match &examples.train {
         _ if !examples.hashes.is_empty() => seen.add(&examples.hashes),
-        TrainInputs::Vectors(vectors) | TrainInputs::CrossFitted { vectors, .. } => {
+        TrainInputs::Vectors(vectors)
+        | TrainInputs::CrossFitted { vectors, .. }
+        | TrainInputs::Logits { vectors, .. } => {
             for rows in vectors.axis_chunks_iter(ndarray::Axis(0), CHUNK) {
                 seen.add(&hashes(&Prepared::Vectors(rows.to_owned())));
             }

@@ -44,9 +44,8 @@ impl Looked {
         let vectors = match &examples.train {
             TrainInputs::Mapped(mapped) => mapped.load(&rows),
             TrainInputs::Vectors(vectors)
-            | TrainInputs::CrossFitted { cross_fitted: vectors, .. } => {
-                vectors.select(Axis(0), &rows)
-            }
+            | TrainInputs::CrossFitted { cross_fitted: vectors, .. }
+            | TrainInputs::Logits { vectors, .. } => vectors.select(Axis(0), &rows),
             TrainInputs::Sentences(embedded) => embedded.vectors.select(Axis(0), &rows),
         };
         let mut known = HashSet::new();

@@ -1,6 +1,6 @@
 //! Labels as they stand in a file, and as targets.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use sngp::data::Targets;
 use sngp::{Error, Result};
@@ -58,6 +58,22 @@ impl Labels {
         }
         let indices = class_indices(labels, &names, "the training data")?;
         Ok(Self::Classes { names, indices })
+    }
+
+    /// Labels of classes that are known before, each of which has an example.
+    pub fn of_classes(labels: &[String], names: Vec<String>) -> Result<Self> {
+        let indices = class_indices(labels, &names, "the training data")?;
+        let known: HashSet<usize> = indices.iter().copied().collect();
+        let missing = names.iter().enumerate().filter(|(class, _)| !known.contains(class));
+        let missing: Vec<&str> = missing.map(|(_, name)| name.as_str()).collect();
+        match missing[..] {
+            [] => Ok(Self::Classes { names, indices }),
+            [first, ..] => Err(Error::Data(format!(
+                "{} of the classifier's {} classes have no example, `{first}` for one",
+                missing.len(),
+                names.len()
+            ))),
+        }
     }
 
     /// Classes, or tenths of the range, to hold out of each; fewer parts of few numbers, or none of

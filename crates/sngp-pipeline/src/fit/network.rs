@@ -150,7 +150,8 @@ pub(super) fn estimator_of_vectors(
     let sample = examples.sample();
     let width = sample.ncols();
     let (mut backbone, mut pretrained) = (ShippedConfig::from(IdentityConfig { width }), None);
-    let mut config = if examples.preparation.gives_embeddings() {
+    let logits = matches!(examples.train, TrainInputs::Logits { .. });
+    let mut config = if examples.preparation.gives_embeddings() && !logits {
         let moments = Moments::of(examples.spread(MOMENT_ROWS).view());
         if let Some(columns) = moments.backbone(settings.units, &options.device)? {
             backbone = ShippedConfig::from(StandardizeConfig { width });
@@ -161,8 +162,9 @@ pub(super) fn estimator_of_vectors(
         let scale = settings.length_scale.unwrap_or_else(|| median_length_scale(sample.view()));
         config(settings, options, scale)
     };
-    if let Preparation::Texts(_) = examples.preparation {
-        // What terms tell is linear, and the vectors are about as long as the random features.
+    if logits || matches!(examples.preparation, Preparation::Texts(_)) {
+        // What terms tell, or logits, is linear, and the vectors are about as long as the random
+        // features.
         config.gaussian_process.features.linear = 1.0;
     }
     config.gaussian_process.features.count = features;
@@ -187,7 +189,9 @@ pub(super) fn fit_vectors(
     let targets = learning.train.clone();
     let data: Labelled<ShippedBatch> = match &examples.train {
         TrainInputs::Mapped(mapped) => Labelled::new(Shipped::inputs(mapped.clone()), targets)?,
-        TrainInputs::Vectors(vectors) | TrainInputs::CrossFitted { cross_fitted: vectors, .. } => {
+        TrainInputs::Vectors(vectors)
+        | TrainInputs::CrossFitted { cross_fitted: vectors, .. }
+        | TrainInputs::Logits { vectors, .. } => {
             Labelled::new(Shipped::inputs(Table::new(vectors.view())?), targets)?
         }
         TrainInputs::Sentences(_) => {
@@ -195,15 +199,15 @@ pub(super) fn fit_vectors(
         }
     };
     let started = Instant::now();
-    let (model, words) = if let TrainInputs::CrossFitted { vectors, told: Some(factor), .. } =
-        &examples.train
-    {
-        let weights = told_weights(&config, learning.names.len(), width, *factor);
+    let (model, words) = if let TrainInputs::Logits { factor, .. } = &examples.train {
+        let weights = logit_weights(&config, learning.names.len(), width, *factor);
         let estimator = Estimator::new(config, backbone);
-        let known = Shipped::inputs(Table::new(vectors.view())?);
-        let data = Labelled::new(known, learning.train.clone())?;
         let model = given_output(&estimator, weights, &data, fit_options(options, learning))?;
-        (model, "what the terms tell, solved; variance by a Gaussian process".to_string())
+        let mean = match options.keep_classifier {
+            true => "the classifier's own logits, kept",
+            false => "what the terms tell, solved",
+        };
+        (model, format!("{mean}; variance by a Gaussian process"))
     } else if is_direct(options, table) {
         let estimator = Estimator { config, backbone, pretrained, head: start.cloned() };
         let (model, found) = fit_output(&estimator, &data, fit_options(options, learning))?;
@@ -222,16 +226,24 @@ pub(super) fn fit_vectors(
         (model, format!("residual network, {} epochs", options.epochs()))
     };
     let model = match &examples.train {
-        TrainInputs::CrossFitted { vectors, told: None, .. } => remembering(model, vectors)?,
+        TrainInputs::CrossFitted { vectors, .. } => remembering(model, vectors)?,
         _ => model,
     };
     let seconds = started.elapsed().as_secs_f64();
     calibrated(Fit { model, tokenizer: None, words, seconds }, examples)
 }
 
+/// The mean square of logits beside features whose vectors have length 1.
+const LOGITS: f32 = 0.5;
+
+/// What logits are multiplied by that have such a sum of squares on average.
+pub(super) fn logit_factor(squares: f32) -> f32 {
+    (LOGITS / squares.max(f32::MIN_POSITIVE)).sqrt().min(1.0)
+}
+
 /// Output weights that take the first numbers of a vector for the logits times a factor. Random
 /// features say nothing about the mean, and all about the variance.
-fn told_weights(config: &ModelConfig, outputs: usize, width: usize, factor: f32) -> Vec<f32> {
+fn logit_weights(config: &ModelConfig, outputs: usize, width: usize, factor: f32) -> Vec<f32> {
     let features = &config.gaussian_process.features;
     let mut weights = vec![0.0; features.dimension(width) * outputs];
     for output in 0..outputs {

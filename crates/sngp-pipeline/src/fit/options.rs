@@ -4,11 +4,12 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use burn::tensor::Device;
-use sngp::method::{Method, Sngp};
+use sngp::method::{Method, Output, Sngp};
 use sngp::train::{Interrupter, Observer, Silent};
 use sngp::{Error, Result};
 use sngp_encoder::Source;
 
+use super::network::is_direct;
 use super::tune::Trial;
 use crate::input::Kind;
 
@@ -54,13 +55,19 @@ pub struct Options<'a> {
     /// How long to look for the settings of vectors; nothing is tried in no time. What is best so
     /// far is taken when it is over.
     pub budget: Duration,
-    /// A pretrained encoder: a folder of a text encoder, `FILE.onnx[:TENSOR]` for texts and images,
-    /// or a name on the Hugging Face hub.
+    /// A pretrained encoder of texts or images: `FILE.onnx[:TENSOR]`, a folder of published weights, or
+    /// a name on the Hugging Face hub.
     pub encoder: Option<PathBuf>,
     /// Whether the encoder is trained too.
     pub fine_tune: bool,
+    /// Whether an encoder that is a classifier keeps its own answers: its logits stay the mean, and
+    /// the variance is that of a Gaussian process on its features.
+    pub keep_classifier: bool,
     /// Where texts are cut for an encoder.
     pub max_tokens: usize,
+    /// What every text begins with for an encoder, e.g. `query: `; as the encoder's files say when
+    /// absent.
+    pub prompt: Option<String>,
     /// Height and width that images are resized to.
     pub image_size: usize,
     /// Whether probabilities go to uniform away from the data (Eq. 4 of the paper).
@@ -94,7 +101,9 @@ impl Default for Options<'_> {
             budget: Duration::from_secs(60),
             encoder: None,
             fine_tune: false,
+            keep_classifier: false,
             max_tokens: 64,
+            prompt: None,
             image_size: 32,
             minimax: false,
             seed: 0,
@@ -122,6 +131,19 @@ impl Options<'_> {
         if self.minimax && self.regression() {
             return Err(crate::predictive::no_classes());
         }
+        if self.keep_classifier {
+            if self.encoder.as_deref().and_then(Source::parse).is_none() {
+                let message = "a classifier that keeps its answers is an ONNX file, a folder with one, or \
+                               one with published weights of images";
+                return Err(Error::Unsupported(message.to_string()));
+            }
+            if self.regression() || !self.takes_logits() {
+                return Err(Error::Unsupported(format!(
+                    "the answers of a classifier can be kept by classes of one Gaussian process, not by {}",
+                    if self.regression() { "numbers".to_string() } else { self.method.to_string() }
+                )));
+            }
+        }
         crate::limits::check_sizes(self.epochs(), self.features, 1)
     }
 
@@ -134,6 +156,13 @@ impl Options<'_> {
             return Err(Error::Unsupported(message.to_string()));
         }
         Ok(source)
+    }
+
+    /// Whether the output layer can take logits that were found elsewhere as they are: then nothing
+    /// else is learned from the training rows.
+    pub(super) fn takes_logits(&self) -> bool {
+        let process = self.method.recipe().output == Output::GaussianProcess;
+        process && is_direct(self, false) && !self.regression()
     }
 
     pub(super) fn epochs(&self) -> usize {

@@ -16,7 +16,7 @@ use sngp::predict::{Integration, Prediction, Predictive};
 use sngp::{Error, Result};
 
 use super::calibration::best_calibration;
-use super::examples::Examples;
+use super::examples::{Examples, TrainInputs};
 use super::inner::{Inner, Looked};
 use super::network::{Settings, fit_options, is_direct};
 use super::options::Options;
@@ -55,7 +55,8 @@ pub(super) fn search(
     let head = recipe.output == Output::GaussianProcess && is_direct(options, false);
     let frozen =
         matches!(examples.preparation, Preparation::Sentences { .. }) && !options.fine_tune;
-    let embedded = examples.preparation.gives_embeddings() || frozen;
+    let settled = matches!(examples.train, TrainInputs::Logits { .. });
+    let embedded = !settled && (examples.preparation.gives_embeddings() || frozen);
     let open = options.length_scale.is_none() || options.l2.is_none();
     let wanted = options.tune != Some(false) && options.budget > Duration::ZERO;
     let Targets::Classes { labels, classes } = &examples.learning.train else { return Ok(None) };

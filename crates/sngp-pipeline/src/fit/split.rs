@@ -6,8 +6,11 @@ use sngp::seed::{Purpose, Rng, stream};
 /// Held-out share of small and of larger sets, and their most rows.
 const SMALL: usize = 2000;
 const SHARES: [f64; 2] = [0.2, 0.1];
-/// The shares where held-out rows choose nothing.
-pub(super) const FEW: [f64; 2] = [0.1, 0.1];
+/// The share where held-out rows choose nothing and promise intervals of 90 %.
+const FEW: f64 = 0.1;
+/// One row less than a multiple of this: then the conformal quantile of 90 % is a rank by itself. By
+/// rounding up to a rank, other counts give wider intervals than are promised.
+const TENTHS: usize = 10;
 const MOST: usize = 5000;
 
 /// Rows to learn from and rows to hold out.
@@ -29,13 +32,16 @@ pub struct Split {
 /// assert_eq!(split.held_out.iter().filter(|&&row| row >= 90).count(), 2);
 /// ```
 pub fn stratified(classes: &[usize], seed: u64) -> Split {
-    held_out(classes, seed, &SHARES)
+    let share = SHARES[usize::from(classes.len() > SMALL)];
+    let share = share.min(MOST as f64 / classes.len().max(1) as f64);
+    stratified_share(classes, share, stream(seed, Purpose::Shuffle, u64::MAX))
 }
 
-/// The same with other shares of small and of larger sets.
-pub(super) fn held_out(classes: &[usize], seed: u64, shares: &[f64; 2]) -> Split {
-    let share = shares[usize::from(classes.len() > SMALL)];
-    let share = share.min(MOST as f64 / classes.len().max(1) as f64);
+/// Holds out about a tenth, of a size whose conformal quantile holds nine tenths exactly.
+pub(super) fn for_intervals(classes: &[usize], seed: u64) -> Split {
+    let about = (classes.len() as f64 * FEW).min(MOST as f64);
+    let tens = ((about + 1.0) / TENTHS as f64).round().max(1.0) as usize;
+    let share = (tens * TENTHS - 1) as f64 / classes.len().max(1) as f64;
     stratified_share(classes, share, stream(seed, Purpose::Shuffle, u64::MAX))
 }
 
@@ -87,6 +93,14 @@ mod tests {
     fn many_rare_classes_are_held_out_from_as_well() {
         let classes: Vec<usize> = (0..300).map(|row| row / 3).collect();
         assert!((55..=65).contains(&stratified(&classes, 1).held_out.len()));
+    }
+
+    #[test]
+    fn rows_for_intervals_hold_nine_tenths_exactly() {
+        for (rows, expected) in [(200, 19), (277, 29), (455, 49), (927, 89), (60_000, 4999)] {
+            let strata: Vec<usize> = (0..rows).map(|row| row * 10 / rows).collect();
+            assert_eq!(for_intervals(&strata, 3).held_out.len(), expected);
+        }
     }
 
     #[test]

@@ -12,12 +12,11 @@ use rayon::prelude::*;
 use sngp::Result;
 use sngp::convex::sparse::{LinearMap, LinearProblem, LinearSolution, SparseRows, fit_linear};
 use sngp::data::Targets;
-use sngp::method::Output;
 use sngp::seed::{Purpose, stream};
 use sngp::train::check_interrupted;
 
 use super::examples::TrainInputs;
-use super::network::is_direct;
+use super::network::logit_factor;
 use super::options::Options;
 use crate::input::{KnownPieces, TextMap, TextPreparation, Vocabulary, is_blank};
 use crate::limits::check_memory;
@@ -34,8 +33,6 @@ const FACTORS: [f32; 7] = [0.5, 0.7, 1.0, 1.4, 2.0, 2.8, 4.0];
 /// Texts, and dual variables, that a map is learned from at the most.
 const MOST_TEXTS: usize = 250_000;
 const MOST_DUALS: usize = 1 << 24;
-/// The mean square of what the map tells; the folded terms have 1.
-const TOLD: f32 = 0.5;
 
 /// Texts and their targets; some of them held out.
 pub(super) struct TextExamples<'a> {
@@ -78,7 +75,9 @@ impl TextExamples<'_> {
         drop(texts);
         let folds = Folds::new(&targets, train, outputs, options.seed);
         let strength = folds.strength(&rows, &targets, train, options)?;
-        let wanted = match (takes_told(options), learn_held_out) {
+        // Where the output layer takes what the map tells as it is, only texts that are held out need
+        // a map of their own.
+        let wanted = match (options.takes_logits(), learn_held_out) {
             (false, _) => FOLDS,
             (true, held_out) => usize::from(held_out),
         };
@@ -88,7 +87,7 @@ impl TextExamples<'_> {
             0 => mean_square(told(&map, &rows, &all).iter()),
             _ => mean_square(apart.iter().filter(|value| **value != 0.0)),
         };
-        let factor = (TOLD / outputs as f32 / squares.max(f32::MIN_POSITIVE)).sqrt().min(1.0);
+        let factor = logit_factor(outputs as f32 * squares);
         map.weights.mapv_inplace(|weight| weight * factor);
         vectors.slice_mut(s![.., ..outputs]).assign(&told(&map, &rows, &all));
         let mut cross_fitted = vectors.clone();
@@ -112,23 +111,18 @@ impl TextExamples<'_> {
             own.iter_mut().zip(encoded.into_iter().flatten()).for_each(|(to, from)| *to = from);
             (own, None)
         };
-        let cut = |all: Array2<f32>| all.slice_move(s![..train, ..]);
-        let train = TrainInputs::CrossFitted {
-            cross_fitted: cut(cross_fitted).as_standard_layout().into_owned(),
-            vectors: cut(vectors).as_standard_layout().into_owned(),
-            told: takes_told(options).then_some(factor),
+        let cut =
+            |all: Array2<f32>| all.slice_move(s![..train, ..]).as_standard_layout().into_owned();
+        let train = match options.takes_logits() {
+            true => TrainInputs::Logits { vectors: cut(vectors), factor },
+            false => {
+                TrainInputs::CrossFitted { cross_fitted: cut(cross_fitted), vectors: cut(vectors) }
+            }
         };
         let map = Some(Arc::new(text_map));
         let preparation = TextPreparation { text: column.to_string(), known, map };
         Ok(LearnedTexts { preparation, train, held_out, learned_held_out })
     }
-}
-
-/// Whether the output layer takes what the map tells as it is: then nothing else is learned from the
-/// training texts, and only those that are held out need a map of their own.
-fn takes_told(options: &Options<'_>) -> bool {
-    let process = options.method.recipe().output == Output::GaussianProcess;
-    process && is_direct(options, false) && !options.regression()
 }
 
 fn mean_square<'a>(values: impl Iterator<Item = &'a f32>) -> f32 {

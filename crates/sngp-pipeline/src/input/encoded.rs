@@ -73,6 +73,13 @@ impl EncodedPreparation {
         Ok(())
     }
 
+    /// Multiplies the logits that the encoder's vectors begin with.
+    pub(crate) fn scale_logits(&mut self, factor: f32) -> sngp::Result<()> {
+        let encoder = self.encoder().map(|encoder| encoder.with_logit_factor(factor));
+        self.encoder = encoder.transpose()?.map(Arc::new);
+        Ok(())
+    }
+
     /// The encoder, where the model's folder is loaded.
     pub fn encoder(&self) -> Option<&Encoder> {
         self.encoder.as_deref()
@@ -86,13 +93,16 @@ impl EncodedPreparation {
     /// In plain words.
     pub fn describe(&self) -> String {
         let (column, width) = (&self.column, self.width);
+        let by = match self.encoder().and_then(Encoder::classes) {
+            Some(_) => "a frozen classifier that keeps its answers",
+            None => "a frozen encoder",
+        };
         match &self.takes {
             Takes::Texts(_) => {
-                format!("text in `{column}`, through a frozen encoder: {width} numbers a row")
+                format!("text in `{column}`, through {by}: {width} numbers a row")
             }
             Takes::Images(pixels) => format!(
-                "images in `{column}`, resized to {} x {}, through a frozen encoder: {width} \
-                 numbers a row",
+                "images in `{column}`, resized to {} x {}, through {by}: {width} numbers a row",
                 pixels.width, pixels.height
             ),
         }

@@ -278,10 +278,13 @@ class SNGPTextClassifier(Classifier):
 
     Parameters
     ----------
-    encoder : folder of a pretrained encoder (BERT's kind, safetensors and tokenizer.json); texts are
-        taken by hashed n-grams without one.
+    encoder : folder of a pretrained encoder (BERT's kind, safetensors and tokenizer.json), an ONNX
+        file, or a name on the Hugging Face hub; texts are taken by their words and letters without
+        one.
     fine_tune : whether the encoder is trained too.
+    keep_classifier : whether the encoder is a classifier, an ONNX file, whose own answers stay.
     max_tokens : where texts are cut for an encoder.
+    prompt : what every text begins with for an encoder, e.g. "query: "; as its files say when None.
     l2 : strength of the prior; chosen for an encoder's vectors, otherwise 0.02, when None.
     budget : seconds to choose length scale and prior of an encoder's vectors in; 0 tries nothing.
 
@@ -299,13 +302,23 @@ class SNGPTextClassifier(Classifier):
     _kind = ("text", "text")
     _kind_name = "text"
     _column = "text"
-    _options = (*Estimator._options, "encoder", "fine_tune", "max_tokens", "budget")
+    _options = (
+        *Estimator._options,
+        "encoder",
+        "fine_tune",
+        "keep_classifier",
+        "max_tokens",
+        "prompt",
+        "budget",
+    )
 
     def __init__(
         self,
         encoder=None,
         fine_tune=False,
+        keep_classifier=False,
         max_tokens=64,
+        prompt=None,
         method="sngp",
         features=1024,
         length_scale=None,
@@ -317,7 +330,9 @@ class SNGPTextClassifier(Classifier):
     ):
         self.encoder = encoder
         self.fine_tune = fine_tune
+        self.keep_classifier = keep_classifier
         self.max_tokens = max_tokens
+        self.prompt = prompt
         self.method = method
         self.features = features
         self.length_scale = length_scale
@@ -360,26 +375,42 @@ class SNGPImageClassifier(Classifier):
     """A classifier of images that knows what it does not know.
 
     Images are arrays of bytes `[height, width]` or `[height, width, 3]`, of any size each, or paths
-    of PNG and JPEG files. They are cropped and resized to `image_size`. The other parameters are
-    those of `SNGPClassifier`.
+    of PNG and JPEG files.
+
+    Parameters
+    ----------
+    encoder : an ONNX file, a folder of published weights (ViT, DINOv2, CLIP, ResNet), or a name on the
+        Hugging Face hub; a small network is trained without one.
+    keep_classifier : whether the encoder is a classifier whose own answers stay.
+    image_size : height and width that images are cropped and resized to without an encoder.
+    l2 : strength of the prior; chosen for an encoder's vectors, otherwise 0.02, when None.
+    budget : seconds to choose length scale and prior of an encoder's vectors in; 0 tries nothing.
+
+    The others are those of `SNGPClassifier`.
     """
 
     _kind_name = "images"
     _column = "image"
-    _options = (*Estimator._options, "image_size")
+    _options = (*Estimator._options, "encoder", "keep_classifier", "image_size", "budget")
 
     def __init__(
         self,
+        encoder=None,
+        keep_classifier=False,
         image_size=32,
         method="sngp",
         features=1024,
         length_scale=None,
-        l2=0.02,
+        l2=None,
+        budget=60.0,
         epochs=None,
         tune=None,
         random_state=0,
     ):
+        self.encoder = encoder
+        self.keep_classifier = keep_classifier
         self.image_size = image_size
+        self.budget = budget
         self.method = method
         self.features = features
         self.length_scale = length_scale

@@ -209,7 +209,7 @@ shipped! {
         "residual network of published CIFAR weights, any depth",
     /// A text encoder.
     Bert(BertConfig) takes Sentences:
-        "BERT or MPNet encoder for sentences, from a Hugging Face folder",
+        "encoder of BERT's family for sentences, from a Hugging Face folder",
     /// No mapping at all.
     Identity(IdentityConfig) takes Vectors:
         "vectors as they are, for embeddings of another model and tables",

@@ -11,6 +11,6 @@ mod tokenizer;
 
 pub use batch::TokenBatch;
 pub use model::TextModel;
-pub use pretrained::{EncoderOptions, PretrainedEncoder};
+pub use pretrained::{EncoderOptions, PretrainedEncoder, SentenceRecipe};
 pub use sentences::Sentences;
 pub use tokenizer::TextTokenizer;

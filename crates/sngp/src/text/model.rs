@@ -4,7 +4,7 @@ use std::path::Path;
 
 use burn::tensor::Device;
 
-use super::pretrained::{TOKENIZER, check_vocabulary};
+use super::pretrained::{PROMPT, TOKENIZER, check_vocabulary};
 use super::sentences::Sentences;
 use super::tokenizer::TextTokenizer;
 use crate::backbone::{InputShape, Shipped};
@@ -29,7 +29,10 @@ impl TextModel {
             let cut = tokenizer.max_tokens();
             return Err(Error::config("the tokenizer's max_tokens", cut, rule));
         }
-        let model = model.with_attachment(TOKENIZER, tokenizer.json().to_vec())?;
+        let mut model = model.with_attachment(TOKENIZER, tokenizer.json().to_vec())?;
+        if !tokenizer.prompt().is_empty() {
+            model = model.with_attachment(PROMPT, tokenizer.prompt().as_bytes().to_vec())?;
+        }
         Ok(Self { model, tokenizer })
     }
 
@@ -103,7 +106,13 @@ impl TextTokenizer {
         })?;
         let tokenizer = Self::from_bytes(Path::new(TOKENIZER), json, max_tokens)?;
         check_vocabulary(Path::new(TOKENIZER), &tokenizer, vocabulary)?;
-        Ok(tokenizer)
+        match model.attachment(PROMPT) {
+            None => Ok(tokenizer),
+            Some(bytes) => {
+                let prompt = std::str::from_utf8(bytes);
+                tokenizer.with_prompt(prompt.map_err(|e| Error::Data(format!("{PROMPT}: {e}")))?)
+            }
+        }
     }
 
     /// Texts as inputs of the model it belongs to.

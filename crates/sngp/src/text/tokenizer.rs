@@ -16,6 +16,7 @@ use crate::{Error, Result};
 pub struct TextTokenizer {
     tokenizer: Arc<Tokenizer>,
     json: Arc<[u8]>,
+    prompt: Arc<str>,
     max_tokens: usize,
     vocabulary: usize,
 }
@@ -45,6 +46,7 @@ impl TextTokenizer {
         let mut read = Self {
             tokenizer: Arc::new(tokenizer),
             json: json.into(),
+            prompt: "".into(),
             max_tokens,
             vocabulary: largest,
         };
@@ -56,9 +58,33 @@ impl TextTokenizer {
         Ok(read)
     }
 
+    /// The same for an encoder whose texts all begin with a prompt. It is no part of what is asked,
+    /// so that a text is as empty or unknown with it as without it.
+    pub fn with_prompt(self, prompt: &str) -> Result<Self> {
+        let ends = self.encode(&[""])?[0].len();
+        let prompted = Self { prompt: prompt.into(), ..self };
+        let tokens = prompted.encode(&[""])?[0].len();
+        if tokens > ends && tokens >= prompted.max_tokens {
+            let rule = format!("the prompt alone has {tokens} tokens");
+            return Err(Error::config("max_tokens", prompted.max_tokens, rule));
+        }
+        Ok(prompted)
+    }
+
+    /// What every text begins with.
+    pub fn prompt(&self) -> &str {
+        &self.prompt
+    }
+
     /// Token ids of every text.
     pub fn encode<T: AsRef<str>>(&self, texts: &[T]) -> Result<Vec<Vec<u32>>> {
-        let encodings = self.encodings(texts, true)?;
+        let encodings = match self.prompt.is_empty() {
+            true => self.encodings(texts, true)?,
+            false => {
+                let prompt = |text: &T| format!("{}{}", self.prompt, text.as_ref());
+                self.encodings(&texts.iter().map(prompt).collect::<Vec<String>>(), true)?
+            }
+        };
         let ids: Vec<Vec<u32>> = encodings.iter().map(|e| e.get_ids().to_vec()).collect();
         match ids.iter().position(Vec::is_empty) {
             None => Ok(ids),
@@ -69,14 +95,16 @@ impl TextTokenizer {
         }
     }
 
-    /// Which texts have nothing but unknown tokens, special ones aside.
+    /// Which texts have nothing but unknown tokens, special ones and marks of spaces aside.
     pub fn all_unknown<T: AsRef<str>>(&self, texts: &[T]) -> Result<Vec<bool>> {
         let names = ["[UNK]", "<unk>", "<UNK>"];
         let Some(unknown) = names.iter().find_map(|name| self.tokenizer.token_to_id(name)) else {
             return Ok(vec![false; texts.len()]);
         };
         let encodings = self.encodings(texts, false)?;
-        Ok(encodings.iter().map(|e| e.get_ids().iter().all(|id| *id == unknown)).collect())
+        let space = self.tokenizer.token_to_id("\u{2581}");
+        let nothing = |id: &u32| *id == unknown || Some(*id) == space;
+        Ok(encodings.iter().map(|e| e.get_ids().iter().all(nothing)).collect())
     }
 
     /// The tokens of texts. A panic inside of a tokenizer that contradicts itself is an error.

@@ -34,7 +34,7 @@ fn expected(name: &str) -> Expected {
 }
 
 fn options(pooling: Pooling) -> EncoderOptions {
-    EncoderOptions { pooling, max_tokens: 24, ..Default::default() }
+    EncoderOptions { pooling: Some(pooling), max_tokens: 24, ..Default::default() }
 }
 
 /// An encoder small enough to be trained in a test.
@@ -48,7 +48,7 @@ fn matrix(rows: &[Vec<f64>]) -> Array2<f64> {
 
 #[test]
 fn encoders_give_the_published_vectors() {
-    for name in ["tiny-bert", "tiny-mpnet"] {
+    for name in ["tiny-bert", "tiny-mpnet", "tiny-roberta", "tiny-xlm-roberta", "tiny-distilbert"] {
         let expected = expected(name);
         let close = |what: &str, found: &Array2<f32>, wanted: &[Vec<f64>]| {
             let error = largest_difference(&found.mapv(f64::from), &matrix(wanted));
@@ -68,12 +68,11 @@ fn encoders_give_the_published_vectors() {
         let pooled =
             sngp::backbone::Backbone::forward(&first.network, batch, &mut Pass::evaluate());
         let pooled: Vec<f32> = pooled.into_data().iter::<f32>().collect();
-        let width = expected.pooler[0].len();
-        close(
-            "pooler",
-            &Array2::from_shape_vec((expected.texts.len(), width), pooled).unwrap(),
-            &expected.pooler,
-        );
+        let width = expected.mean[0].len();
+        let pooled = Array2::from_shape_vec((expected.texts.len(), width), pooled).unwrap();
+        // Where there is no pooler, the first token's vector is what comes out.
+        let poolers = if expected.pooler.is_empty() { &expected.cls } else { &expected.pooler };
+        close("pooler", &pooled, poolers);
 
         // Alone, without padding: every token.
         for (row, tokens) in expected.last_hidden_state.iter().enumerate() {
@@ -152,6 +151,53 @@ fn odd_sentences_have_defined_answers() {
     let vectors = encoder.embed(&sentences, &device());
     assert!(vectors.iter().all(|value| value.is_finite()));
     assert!(encoder.sentences::<&str>(&[]).is_err());
+}
+
+#[test]
+fn a_folder_says_how_sentences_are_pooled_and_what_they_begin_with() {
+    let copy = changed("tiny-bert", "config.json", |bytes| bytes);
+    fs::create_dir(copy.path().join("1_Pooling")).unwrap();
+    let write = |file: &str, json: &str| fs::write(copy.path().join(file), json).unwrap();
+    write("1_Pooling/config.json", r#"{"pooling_mode_cls_token": true}"#);
+    let options = EncoderOptions { max_tokens: 24, ..Default::default() };
+    let read = |options: &EncoderOptions| PretrainedEncoder::read(copy.path(), options, &device());
+    let Expected { texts, cls, .. } = expected("tiny-bert");
+    let encoder = read(&options).unwrap();
+    let rows = (0..texts.len()).collect::<Vec<_>>();
+    let batch = encoder.sentences(&texts).unwrap().batch(&rows, &device());
+    // Not through the pretrained pooler, which sentence encoders do not use.
+    let found = sngp::backbone::Backbone::forward(&encoder.network, batch, &mut Pass::evaluate());
+    let found: Vec<f64> = found.into_data().iter::<f64>().collect();
+    let found = Array2::from_shape_vec((texts.len(), cls[0].len()), found).unwrap();
+    assert!(largest_difference(&found, &matrix(&cls)) < 1e-5);
+
+    let ids = |options: &EncoderOptions, text: &str| {
+        read(options).unwrap().sentences(&[text]).unwrap().ids(0).to_vec()
+    };
+    let whole = ids(&options, "the dog sat");
+    write(
+        "config_sentence_transformers.json",
+        r#"{"prompts": {"query": "the "}, "default_prompt_name": "query"}"#,
+    );
+    assert_eq!(ids(&options, "dog sat"), whole);
+    let prompted = |prompt: &str| EncoderOptions { prompt: Some(prompt.into()), ..options.clone() };
+    assert_eq!(ids(&prompted(""), "the dog sat"), whole, "what is asked for goes first");
+    assert_eq!(ids(&prompted("the dog "), "sat"), whole);
+    // What is not known does not become known by its prompt.
+    let tokenizer = read(&options).unwrap().tokenizer;
+    assert_eq!(tokenizer.all_unknown(&["qqq", "dog"]).unwrap(), [true, false]);
+    assert_sentence(&read(&prompted(&"cat ".repeat(30))).unwrap_err(), "prompt");
+    write("1_Pooling/config.json", r#"{"pooling_mode_max_tokens": true}"#);
+    assert_sentence(&read(&options).unwrap_err(), "1_Pooling");
+}
+
+#[test]
+fn a_space_and_what_is_unknown_are_nothing_known() {
+    let tokenizer = encoder("tiny-xlm-roberta").tokenizer;
+    assert_eq!(
+        tokenizer.all_unknown(&["QQQ", "the cat", "\u{1f525}"]).unwrap(),
+        [true, false, true]
+    );
 }
 
 /// A copy of an encoder folder with one file changed.

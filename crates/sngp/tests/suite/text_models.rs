@@ -82,6 +82,20 @@ fn every_network_method_takes_text_and_survives_saving() {
 }
 
 #[test]
+fn a_prompt_is_saved_with_the_model() {
+    let encoder = encoder("tiny-bert");
+    let tokenizer = encoder.tokenizer.clone().with_prompt("the ").unwrap();
+    let model = TextModel::new(fitted(&encoder, "sngp".parse().unwrap()), tokenizer).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    model.save(folder.path().join("model")).unwrap();
+    let loaded = TextModel::load(folder.path().join("model"), &device()).unwrap();
+    let ids = |model: &TextModel, text: &str| model.sentences(&[text]).unwrap().ids(0).to_vec();
+    assert_eq!(ids(&loaded, "dog"), ids(&model, "dog"));
+    let plain = TextModel::new(model.model().clone(), encoder.tokenizer).unwrap();
+    assert_eq!(ids(&loaded, "dog"), ids(&plain, "the dog"));
+}
+
+#[test]
 fn the_same_seed_gives_the_same_folder() {
     let encoder = encoder("tiny-mpnet");
     let save = || {

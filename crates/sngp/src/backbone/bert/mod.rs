@@ -18,7 +18,7 @@ use crate::spectral::{SpectralLayer, SpectralLayers};
 use crate::text::TokenBatch;
 use crate::{Error, Pass, Result};
 
-/// A BERT or MPNet encoder, its tokens pooled to one vector, and a pooler layer: the one layer
+/// An encoder of BERT's family, its tokens pooled to one vector, and a pooler layer: the one layer
 /// that spectral normalization bounds. Attention and feed-forward weights are left alone, since
 /// bounding them costs what pretraining taught them.
 ///

@@ -1,15 +1,19 @@
 //! Hugging Face's `config.json`.
 
-use serde::Deserialize;
+use std::path::Path;
 
-use super::weights::{BERT, MPNET, Names};
+use serde::Deserialize;
+use serde_json::{Map, Value as Json};
+
+use super::family::{FAMILIES, Family, Positions, kinds};
 use crate::backbone::EncoderConfig;
+use crate::files::read_json;
 use crate::nn::TransformerConfig;
+use crate::{Error, Result};
 
 /// What we need of Hugging Face's `config.json`.
 #[derive(Debug, Deserialize)]
-pub(super) struct PublishedConfig {
-    pub model_type: String,
+struct PublishedConfig {
     vocab_size: usize,
     hidden_size: usize,
     num_hidden_layers: usize,
@@ -28,6 +32,7 @@ pub(super) struct PublishedConfig {
     type_vocab_size: usize,
     relative_attention_num_buckets: Option<usize>,
     position_embedding_type: Option<String>,
+    pad_token_id: Option<usize>,
 }
 
 // What the published code takes where a key is absent.
@@ -48,35 +53,51 @@ fn small() -> f64 {
     1e-12
 }
 
-/// The published code takes this number for granted, whatever the configuration says.
-const MPNET_BUCKETS: usize = 32;
+/// Our configuration of the encoder that a `config.json` is of, and its family.
+pub(super) fn read(path: &Path) -> Result<(EncoderConfig, &'static Family)> {
+    let mut json: Map<String, Json> = read_json(path)?;
+    let at = |reason: String| Error::corrupt(path, reason);
+    let kind = json.get("model_type").and_then(Json::as_str).unwrap_or_default();
+    let family = FAMILIES.iter().find(|family| family.kinds.contains(&kind)).ok_or_else(|| {
+        let known = kinds().collect::<Vec<_>>().join(", ");
+        at(format!("model_type is `{kind}`; known: {known}"))
+    })?;
+    for (theirs, usual) in family.keys {
+        if let Some(value) = json.remove(*theirs) {
+            json.insert(usual.to_string(), value);
+        }
+    }
+    let published: PublishedConfig =
+        serde_json::from_value(Json::Object(json)).map_err(|error| at(error.to_string()))?;
+    Ok((published.encoder(family).map_err(at)?, family))
+}
 
 impl PublishedConfig {
-    /// Our configuration of the same encoder, and what its weights are called.
-    pub fn encoder(&self) -> Result<(EncoderConfig, &'static Names), String> {
-        let mpnet = match self.model_type.as_str() {
-            "bert" => false,
-            "mpnet" => true,
-            other => return Err(format!("model_type is `{other}`; known: bert, mpnet")),
-        };
+    fn encoder(self, family: &Family) -> Result<EncoderConfig, String> {
         if self.hidden_act != "gelu" {
             return Err(format!("hidden_act is `{}`; known: gelu", self.hidden_act));
         }
         if let Some(kind) = self.position_embedding_type.as_deref().filter(|k| *k != "absolute") {
             return Err(format!("position_embedding_type is `{kind}`; known: absolute"));
         }
-        let buckets = self.relative_attention_num_buckets.unwrap_or(MPNET_BUCKETS);
-        if mpnet && buckets != MPNET_BUCKETS {
-            let published = MPNET_BUCKETS;
-            return Err(format!("relative_attention_num_buckets is {buckets}; known: {published}"));
+        if let (Some(known), Some(buckets)) =
+            (family.relative_buckets, self.relative_attention_num_buckets)
+            && known != buckets
+        {
+            return Err(format!("relative_attention_num_buckets is {buckets}; known: {known}"));
         }
-        let config = EncoderConfig {
+        Ok(EncoderConfig {
             vocabulary: self.vocab_size,
             positions: self.max_position_embeddings,
-            // MPNet counts positions from behind the padding's own, which is always 1.
-            first_position: if mpnet { 2 } else { 0 },
-            token_types: if mpnet { 0 } else { self.type_vocab_size },
-            relative_buckets: mpnet.then_some(buckets),
+            first_position: match family.positions {
+                Positions::FromZero => 0,
+                Positions::From(row) => row,
+                Positions::BehindPadding(usual) => {
+                    self.pad_token_id.unwrap_or(usual).saturating_add(1)
+                }
+            },
+            token_types: if family.has_types { self.type_vocab_size } else { 0 },
+            relative_buckets: family.relative_buckets,
             transformer: TransformerConfig {
                 layers: self.num_hidden_layers,
                 width: self.hidden_size,
@@ -86,7 +107,6 @@ impl PublishedConfig {
                 attention_dropout: self.attention_probs_dropout_prob,
                 epsilon: self.layer_norm_eps,
             },
-        };
-        Ok((config, if mpnet { &MPNET } else { &BERT }))
+        })
     }
 }

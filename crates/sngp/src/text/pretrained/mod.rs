@@ -1,7 +1,11 @@
 //! Hugging Face model folders.
 
 mod config;
+mod family;
+mod recipe;
 mod weights;
+
+pub use recipe::SentenceRecipe;
 
 use std::fs;
 use std::path::Path;
@@ -10,13 +14,11 @@ use burn::tensor::Device;
 use ndarray::Array2;
 use sha2::{Digest, Sha256};
 
-use self::config::PublishedConfig;
 use self::weights::Weights;
 use super::sentences::Sentences;
 use super::tokenizer::TextTokenizer;
 use crate::backbone::{Backbone, Bert, BertConfig, PoolerActivation, PoolerConfig, Pooling};
 use crate::data::Inputs;
-use crate::files::read_json;
 use crate::hash::hex;
 use crate::model::tensors::Tensors;
 use crate::network::weights_digest;
@@ -29,13 +31,16 @@ const CONFIG: &str = "config.json";
 const WEIGHTS: &str = "model.safetensors";
 /// The tokenizer's file, in such a folder and in ours.
 pub(super) const TOKENIZER: &str = "tokenizer.json";
+/// What sentences begin with, in our folder.
+pub(super) const PROMPT: &str = "prompt.txt";
 
 /// An encoder with its tokenizer, as a Hugging Face folder holds it: `config.json`,
 /// `model.safetensors`, `tokenizer.json`.
 ///
-/// BERT of any size (`model_type` `bert`) and MPNet (`mpnet`). Mean pooling gets a pooler that
-/// starts at the identity; pooling by the first token gets the pretrained pooler with its
-/// hyperbolic tangent, where the folder has one.
+/// Any size of BERT, RoBERTa, XLM-RoBERTa, CamemBERT, DistilBERT and MPNet
+/// ([`kinds`](Self::kinds)). What comes after pooling starts at the identity; only where the first
+/// token is asked for by [`EncoderOptions::pooling`] it is the pretrained pooler with its hyperbolic
+/// tangent, if the folder has one.
 ///
 /// ```
 /// use burn::tensor::Device;
@@ -61,8 +66,10 @@ pub struct PretrainedEncoder {
 /// How an encoder is used.
 #[derive(Clone, Debug, PartialEq)]
 pub struct EncoderOptions {
-    /// How the vectors of tokens become one.
-    pub pooling: Pooling,
+    /// How the vectors of tokens become one; as the folder says ([`SentenceRecipe`]) when absent.
+    pub pooling: Option<Pooling>,
+    /// What every sentence begins with, e.g. `query: `; as the folder says when absent.
+    pub prompt: Option<String>,
     /// Where sentences are cut, special tokens included.
     pub max_tokens: usize,
     /// Dropout rate in place of the encoder's own ones.
@@ -73,16 +80,19 @@ pub struct EncoderOptions {
 
 impl Default for EncoderOptions {
     fn default() -> Self {
-        Self { pooling: Pooling::Mean, max_tokens: 32, dropout: None, pooled_dropout: 0.0 }
+        Self { pooling: None, prompt: None, max_tokens: 32, dropout: None, pooled_dropout: 0.0 }
     }
 }
 
 impl PretrainedEncoder {
+    /// What `model_type` of `config.json` may be.
+    pub fn kinds() -> impl Iterator<Item = &'static str> {
+        family::kinds()
+    }
+
     /// The most tokens the encoder of a folder takes; its weights are not read.
     pub fn longest(folder: impl AsRef<Path>) -> Result<usize> {
-        let path = folder.as_ref().join(CONFIG);
-        let published: PublishedConfig = read_json(&path)?;
-        let (encoder, _) = published.encoder().map_err(|reason| Error::corrupt(&path, reason))?;
+        let (encoder, _) = config::read(&folder.as_ref().join(CONFIG))?;
         Ok(encoder.longest())
     }
 
@@ -92,15 +102,16 @@ impl PretrainedEncoder {
         options: &EncoderOptions,
         device: &Device,
     ) -> Result<Self> {
-        let &EncoderOptions { pooling, max_tokens, dropout, pooled_dropout } = options;
+        let &EncoderOptions { max_tokens, dropout, pooled_dropout, .. } = options;
         let folder = folder.as_ref();
         if !folder.is_dir() {
             return Err(Error::corrupt(folder, "there is no such encoder folder"));
         }
-        let path = folder.join(CONFIG);
-        let published: PublishedConfig = read_json(&path)?;
-        let (mut encoder, names) =
-            published.encoder().map_err(|reason| Error::corrupt(&path, reason))?;
+        let (mut encoder, family) = config::read(&folder.join(CONFIG))?;
+        let recipe =
+            SentenceRecipe::read(|name| Some(folder.join(name)).filter(|path| path.is_file()))?;
+        let pooling = options.pooling.unwrap_or(recipe.pooling);
+        let prompt = options.prompt.as_deref().unwrap_or(&recipe.prompt);
         if let Some(rate) = dropout {
             (encoder.transformer.dropout, encoder.transformer.attention_dropout) = (rate, rate);
         }
@@ -110,20 +121,17 @@ impl PretrainedEncoder {
         }
         let path = folder.join(TOKENIZER);
         let json = fs::read(&path).map_err(Error::io(&path))?;
-        let tokenizer = TextTokenizer::from_bytes(&path, &json, max_tokens)?;
+        let tokenizer = TextTokenizer::from_bytes(&path, &json, max_tokens)?.with_prompt(prompt)?;
         check_vocabulary(&path, &tokenizer, encoder.vocabulary)?;
         let path = folder.join(WEIGHTS);
         let bytes = fs::read(&path).map_err(Error::io(&path))?;
         let tensors = Tensors::from_bytes(&path, &bytes)?;
         let mut weights = Weights { tensors, prefix: "", device };
-        if weights
-            .tensors
-            .contains(&format!("{}.embeddings.LayerNorm.weight", published.model_type))
-        {
-            weights.prefix = &published.model_type;
+        if weights.tensors.contains(&format!("{}.embeddings.LayerNorm.weight", family.prefix)) {
+            weights.prefix = family.prefix;
         }
         let pretrained_pooler =
-            pooling == Pooling::FirstToken && weights.has("pooler.dense.weight");
+            options.pooling == Some(Pooling::FirstToken) && weights.has("pooler.dense.weight");
         let activation = match pretrained_pooler {
             true => PoolerActivation::Tanh,
             false => PoolerActivation::Identity,
@@ -132,7 +140,7 @@ impl PretrainedEncoder {
         let pooler = PoolerConfig { width, activation, dropout: pooled_dropout };
         let config = BertConfig { encoder, pooling, pooler, max_tokens };
         let mut network = Bert::build(&config, device)?;
-        weights.fill(&mut network, names).map_err(|error| match error {
+        weights.fill(&mut network, &family.names).map_err(|error| match error {
             Error::Corrupt { .. } => error,
             error => Error::corrupt(&path, error.to_string()),
         })?;

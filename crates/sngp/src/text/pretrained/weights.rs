@@ -3,35 +3,11 @@
 use burn::module::Param;
 use burn::tensor::{Device, Tensor, TensorData};
 
+use super::family::Names;
 use crate::backbone::Bert;
 use crate::model::tensors::Tensors;
 use crate::nn::{Dense, LayerNorm};
 use crate::{Error, Result};
-
-/// Where the two families keep the same weights.
-pub(super) struct Names {
-    query: &'static str,
-    key: &'static str,
-    value: &'static str,
-    context: &'static str,
-    attention_norm: &'static str,
-}
-
-pub(super) const BERT: Names = Names {
-    query: "attention.self.query",
-    key: "attention.self.key",
-    value: "attention.self.value",
-    context: "attention.output.dense",
-    attention_norm: "attention.output.LayerNorm",
-};
-
-pub(super) const MPNET: Names = Names {
-    query: "attention.attn.q",
-    key: "attention.attn.k",
-    value: "attention.attn.v",
-    context: "attention.attn.o",
-    attention_norm: "attention.LayerNorm",
-};
 
 /// Published weights by their names, taken one by one.
 pub(super) struct Weights<'a> {
@@ -57,14 +33,14 @@ impl Weights<'_> {
             *bias = self.table("encoder.relative_attention_bias.weight", bias)?;
         }
         for (index, layer) in encoder.transformer.layers.iter_mut().enumerate() {
-            let path = |name: &str| format!("encoder.layer.{index}.{name}");
+            let path = |name: &str| format!("{}.{index}.{name}", names.layers);
             let qkv = [path(names.query), path(names.key), path(names.value)];
             layer.qkv = self.dense(&qkv, &layer.qkv)?;
             layer.context = self.dense(&[path(names.context)], &layer.context)?;
             self.norm(&path(names.attention_norm), &mut layer.attention_norm)?;
-            layer.up = self.dense(&[path("intermediate.dense")], &layer.up)?;
-            layer.down = self.dense(&[path("output.dense")], &layer.down)?;
-            self.norm(&path("output.LayerNorm"), &mut layer.output_norm)?;
+            layer.up = self.dense(&[path(names.up)], &layer.up)?;
+            layer.down = self.dense(&[path(names.down)], &layer.down)?;
+            self.norm(&path(names.output_norm), &mut layer.output_norm)?;
         }
         Ok(())
     }

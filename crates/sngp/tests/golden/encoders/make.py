@@ -1,15 +1,19 @@
-"""Known-answer fixtures for a BERT and an MPNet text encoder (Hugging Face transformers is the reference).
+"""Known-answer fixtures for text encoders of BERT's family (Hugging Face transformers is the reference).
 Needs torch, transformers, tokenizers and safetensors.
     python3 make.py [FOLDER]      a folder of the real all-mpnet-base-v2 also makes mpnet_golden.json
+    python3 make.py KIND..        only these of bert, mpnet, roberta, xlm-roberta, distilbert
 """
 import json, os, sys
 import torch, transformers
 from tokenizers import AddedToken, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors
-from transformers import BertConfig, BertModel, MPNetConfig, MPNetModel
+from transformers import (BertConfig, BertModel, DistilBertConfig, DistilBertModel, MPNetConfig, MPNetModel,
+                          RobertaConfig, RobertaModel, XLMRobertaConfig, XLMRobertaModel)
 
 torch.set_num_threads(1)
 HERE = os.path.dirname(os.path.abspath(__file__))
-REAL_MPNET = sys.argv[1] if len(sys.argv) > 1 else None
+KINDS = ["bert", "mpnet", "roberta", "xlm-roberta", "distilbert"]
+WANTED = [a for a in sys.argv[1:] if a in KINDS]
+REAL_MPNET = next((a for a in sys.argv[1:] if a not in KINDS), None)
 
 WORDS = ["the", "cat", "dog", "sat", "on", "mat", "a", "b", "c", "e", "n", "o", "r", "s", "t", "un", "run",
          "caf", "##a", "##b", "##e", "##n", "##ning", "##s", "##t", "##able", "##r", ".", ",", "!", "'", "-",
@@ -36,7 +40,7 @@ def tokenizer(vocab, kind):
     tok.normalizer = normalizers.BertNormalizer(clean_text=True, handle_chinese_chars=True, strip_accents=None, lowercase=True)
     tok.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
     tok.decoder = decoders.WordPiece(prefix="##", cleanup=True)
-    if kind == "bert":
+    if kind in ("bert", "distilbert"):
         tok.add_special_tokens([AddedToken(t, normalized=False, special=True) for t in vocab[:5]])
         tok.post_processor = processors.TemplateProcessing(
             single="[CLS] $A [SEP]", pair="[CLS] $A [SEP] $B:1 [SEP]:1",
@@ -51,13 +55,46 @@ def tokenizer(vocab, kind):
     return tok
 
 
+def byte_level():
+    """RoBERTa's: every byte is a token, and a few pairs of them."""
+    letters = sorted(pre_tokenizers.ByteLevel.alphabet())
+    merges = [("t", "h"), ("th", "e"), ("a", "t"), ("\u0120", "c"), ("\u0120c", "at"), ("o", "n")]
+    vocab = ["<s>", "<pad>", "</s>", "<unk>"] + letters + [a + b for a, b in merges] + ["<mask>"]
+    v = {t: i for i, t in enumerate(vocab)}
+    tok = Tokenizer(models.BPE(v, merges))
+    tok.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tok.decoder = decoders.ByteLevel()
+    return roberta_ends(tok, v)
+
+
+def unigram():
+    """XLM-RoBERTa's: sentencepiece with a mark for spaces."""
+    pieces = ["\u2581", "\u2581the", "\u2581cat", "s", "\u2581dog", "\u2581sat", "\u2581on", "\u2581mat", "a", "b", "c",
+              "e", "n", "o", "r", "t", "run", "ning", ".", ",", "!", "\u4e2d", "T", "he"]
+    vocab = [("<s>", 0.0), ("<pad>", 0.0), ("</s>", 0.0), ("<unk>", 0.0)]
+    vocab += [(p, -1.0 - 0.5 * i) for i, p in enumerate(pieces)] + [("<mask>", 0.0)]
+    tok = Tokenizer(models.Unigram(vocab, unk_id=3))
+    tok.normalizer = normalizers.NFKC()
+    tok.pre_tokenizer = pre_tokenizers.Metaspace()
+    tok.decoder = decoders.Metaspace()
+    return roberta_ends(tok, {t: i for i, (t, _) in enumerate(vocab)})
+
+
+def roberta_ends(tok, v):
+    tok.add_special_tokens(["<s>", "<pad>", "</s>", "<unk>", AddedToken("<mask>", lstrip=True, special=True)])
+    tok.post_processor = processors.TemplateProcessing(
+        single="<s> $A </s>", pair="<s> $A </s> </s> $B </s>",
+        special_tokens=[("<s>", v["<s>"]), ("</s>", v["</s>"])])
+    return tok
+
+
 @torch.no_grad()
 def randomise(model, seed):
     """Every parameter random, pad rows included, so that a wrong row, a missing bias or a missing norm shows."""
     g = torch.Generator().manual_seed(seed)
     for name, p in sorted(model.named_parameters()):
         r = torch.randn(p.shape, generator=g)
-        if name.endswith("LayerNorm.weight"):
+        if name.endswith(("LayerNorm.weight", "layer_norm.weight")):
             p.copy_(1 + 0.3 * r)
         elif "relative_attention_bias" in name:
             p.copy_(r)                           # std 1
@@ -69,6 +106,7 @@ def randomise(model, seed):
 def run(model, tok, texts, pad):
     """One right-padded batch with attention mask, eval mode."""
     tok.no_padding()
+    tok.enable_truncation(24)
     ids = [tok.encode(t).ids for t in texts]
     n = max(map(len, ids))
     x = torch.full((len(ids), n), pad)
@@ -79,7 +117,7 @@ def run(model, tok, texts, pad):
     out = model.eval()(input_ids=x, attention_mask=m)
     h = [out.last_hidden_state[i, :len(s)] for i, s in enumerate(ids)]
     return {"texts": texts, "ids": ids, "last_hidden_state": h, "mean": [a.mean(0) for a in h],
-            "cls": [a[0] for a in h], "pooler": list(out.pooler_output)}
+            "cls": [a[0] for a in h], "pooler": list(out.get("pooler_output", []))}
 
 
 def plain(o, digits):
@@ -106,21 +144,32 @@ def tiny(kind):
     if kind == "bert":
         cfg, cls, vocab = BertConfig(**common, max_position_embeddings=24, type_vocab_size=2, layer_norm_eps=1e-12,
                                      pad_token_id=0), BertModel, BERT_VOCAB
+    elif kind == "distilbert":
+        cfg, cls, vocab = DistilBertConfig(vocab_size=40, dim=16, n_layers=2, n_heads=4, hidden_dim=32, activation="gelu",
+                                           max_position_embeddings=24, pad_token_id=0), DistilBertModel, BERT_VOCAB
+    elif kind == "roberta":
+        cfg, cls, vocab = RobertaConfig(**common | {"vocab_size": byte_level().get_vocab_size()}, max_position_embeddings=26,
+                                        type_vocab_size=1, layer_norm_eps=1e-5), RobertaModel, None
+    elif kind == "xlm-roberta":
+        # Another padding token than usual, the last one: positions begin behind it.
+        size = unigram().get_vocab_size()
+        cfg, cls, vocab = XLMRobertaConfig(**common | {"vocab_size": size}, max_position_embeddings=size + 24,
+                                           type_vocab_size=1, layer_norm_eps=1e-5, pad_token_id=size - 1), XLMRobertaModel, None
     else:
         # 32 buckets: transformers hard-codes num_buckets=32 in MPNetEncoder.compute_position_bias
         cfg, cls, vocab = MPNetConfig(**common, max_position_embeddings=26, relative_attention_num_buckets=32,
                                       layer_norm_eps=1e-5, pad_token_id=1, bos_token_id=0, eos_token_id=2), MPNetModel, MPNET_VOCAB
     torch.manual_seed(7)
     model = cls(cfg)
-    randomise(model, {"bert": 11, "mpnet": 13}[kind])
+    randomise(model, {"bert": 11, "mpnet": 13, "roberta": 17, "xlm-roberta": 19, "distilbert": 23}[kind])
     model.save_pretrained(d)
     os.chmod(os.path.join(d, "model.safetensors"), 0o644)
-    tok = tokenizer(vocab, kind)
+    made = {"roberta": byte_level, "xlm-roberta": unigram}
+    tok = made[kind]() if kind in made else tokenizer(vocab, kind)
     tok.save(os.path.join(d, "tokenizer.json"))
     # the answers come from what was saved, read back
     model = cls.from_pretrained(d, attn_implementation="eager")
     tok = Tokenizer.from_file(os.path.join(d, "tokenizer.json"))
-    assert model.pooler is not None
     res = run(model, tok, TEXTS, cfg.pad_token_id)
     assert max(map(len, res["ids"])) == 24 and min(map(len, res["ids"])) == 2
     write(os.path.join(d, "expected.json"), res, 8)
@@ -128,7 +177,7 @@ def tiny(kind):
         print(kind, repr(t), len(i), [tok.id_to_token(k) for k in i])
     # rounding floor of the answers
     ref = run(cls.from_pretrained(d, attn_implementation="eager").double(), tok, TEXTS, cfg.pad_token_id)
-    for k in ("last_hidden_state", "mean", "cls", "pooler"):
+    for k in [k for k in ("last_hidden_state", "mean", "cls", "pooler") if res[k]]:
         print(kind, k, "max |f32-f64|", max((a.double() - b).abs().max().item() for a, b in zip(res[k], ref[k])))
 
 
@@ -150,7 +199,7 @@ def golden():
 
 
 print("transformers", transformers.__version__, "torch", torch.__version__)
-tiny("bert")
-tiny("mpnet")
+for kind in WANTED or KINDS:
+    tiny(kind)
 if REAL_MPNET:
     golden()
