@@ -64,17 +64,16 @@ fn constant_and_collinear_columns_stop_no_training() {
     assert!(right.count() > 340);
 }
 
-/// Every training row has an error as if it had been left out, so few rows are held out and the
-/// share that is promised is met closely all the same.
+/// A tenth is held out, of a size whose conformal quantile is 90 % exactly, and promises alone.
 #[test]
 fn intervals_of_a_small_table_are_neither_short_nor_long() {
     let (mut inside, mut all) = (0, 0);
-    for seed in 0..8 {
+    for seed in 0..12 {
         let pipeline = fit(&awkward(10 + seed, 240, Cell::Number), Target::Numbers).pipeline;
-        assert_eq!(pipeline.card().held_out.rows, 24);
+        assert_eq!(pipeline.card().held_out.rows, 29);
         let Task::Regression { coverage, .. } = pipeline.card().task else { panic!() };
         assert_eq!(coverage, 0.9);
-        let test = awkward(30 + seed, 500, Cell::Number);
+        let test = awkward(40 + seed, 500, Cell::Number);
         for (answer, truth) in
             pipeline.answer(&test).unwrap().iter().zip(test.labels.as_ref().unwrap())
         {
@@ -87,6 +86,6 @@ fn intervals_of_a_small_table_are_neither_short_nor_long() {
         }
     }
     let share = inside as f64 / f64::from(all);
-    // Eight times 240 errors: the share varies by 0.7 %.
-    assert!((0.88..0.925).contains(&share), "{share}");
+    // What 29 errors promise varies by 5.4 %, and the mean of 12 such promises by 1.6 %.
+    assert!((0.86..0.94).contains(&share), "{share}");
 }
