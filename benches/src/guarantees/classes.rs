@@ -277,6 +277,7 @@ fn bounded_error(set: &Set, population: &mut Population, max_error: f64) -> Resu
     Ok(Kept {
         set: set.name.to_string(),
         promise,
+        trials: TRIALS,
         violated,
         allowed: 1.0 - CONFIDENCE,
         cost: cost.into(),
@@ -301,7 +302,8 @@ fn bounded_abstention(set: &Set, population: &mut Population) -> Result<Kept> {
     }
     let promise = format!("at most {} % rejected", 100.0 * MAX_ABSTAIN);
     let cost = vec![ABSTAIN_ROWS.to_string(), format!("{rejected:.4}")];
-    Ok(Kept { set: set.name.to_string(), promise, violated, allowed: MAX_ABSTAIN, cost })
+    let set = set.name.to_string();
+    Ok(Kept { set, promise, trials: TRIALS, violated, allowed: MAX_ABSTAIN, cost })
 }
 
 /// The promises of bounded errors, and those of bounded abstention.

@@ -1,6 +1,7 @@
 //! Intervals of regressions.
 
 use std::path::Path;
+use std::time::Instant;
 
 use anyhow::{Context, Result};
 use rand::RngExt;
@@ -86,36 +87,46 @@ fn measure_one(set: &Dataset, name: &str, trial: u64) -> Result<Trial> {
     Ok(found)
 }
 
-/// The promises of intervals.
-pub fn measure(folder: &Path, log: &mut Log) -> Result<Vec<Kept>> {
-    let mut all = Vec::new();
-    for (file, name) in SETS {
-        eprintln!("{name}");
+/// The promises of intervals, by the fits that are there at the end.
+pub fn measure(folder: &Path, log: &mut Log, end: Option<Instant>) -> Result<Vec<Kept>> {
+    let sets = SETS.map(|(file, _)| {
         let path = folder.join(format!("{file}.csv"));
         let place = Place::parse(&path.display().to_string());
-        let set = Dataset::read(&place, Some(LABEL), true).with_context(|| file.to_string())?;
-        let mut trials = Vec::new();
-        for trial in 0..TRIALS {
-            let key = format!("{file} {trial}");
-            trials.push(log.remember(key, || measure_one(&set, name, trial))?);
+        Dataset::read(&place, Some(LABEL), true).with_context(|| file.to_string())
+    });
+    let sets = sets.into_iter().collect::<Result<Vec<_>>>()?;
+    let mut trials: [Vec<Trial>; SETS.len()] = Default::default();
+    // A trial of every set at a time: a part of them is one of all.
+    for trial in 0..TRIALS {
+        if end.is_some_and(|end| Instant::now() > end) {
+            break;
         }
-        let sum = |part: fn(&Trial) -> f64| trials.iter().map(part).sum::<f64>();
-        let tested = sum(|t| t.tested as f64);
-        let deviation = (sum(|t| t.square) / tested).sqrt();
-        let promised = trials.iter().filter(|t| t.promised).count();
-        let promise =
-            format!("{} % inside ({promised} fits of {TRIALS} promise it)", 100.0 * COVERAGE);
-        all.push(Kept {
-            set: name.to_string(),
-            promise,
-            violated: trials.iter().filter(|t| t.missed).count() as u64,
-            allowed: 1.0 - COVERAGE,
-            cost: vec![
-                ROWS.to_string(),
-                format!("{:.4}", sum(|t| t.inside as f64) / tested),
-                format!("{:.2}", sum(|t| t.width) / tested / deviation),
-            ],
-        });
+        eprintln!("interval fits: {trial} of {TRIALS}");
+        for (index, (file, name)) in SETS.into_iter().enumerate() {
+            let key = format!("{file} {trial}");
+            trials[index].push(log.remember(key, || measure_one(&sets[index], name, trial))?);
+        }
     }
-    Ok(all)
+    let all = SETS.iter().zip(&trials).filter(|(_, trials)| !trials.is_empty());
+    Ok(all.map(|(&(_, name), trials)| kept(name, trials)).collect())
+}
+
+fn kept(name: &str, trials: &[Trial]) -> Kept {
+    let sum = |part: fn(&Trial) -> f64| trials.iter().map(part).sum::<f64>();
+    let tested = sum(|t| t.tested as f64);
+    let deviation = (sum(|t| t.square) / tested).sqrt();
+    let promised = trials.iter().filter(|t| t.promised).count();
+    let count = trials.len();
+    Kept {
+        set: name.to_string(),
+        promise: format!("{} % inside ({promised} fits of {count} promise it)", 100.0 * COVERAGE),
+        trials: count as u64,
+        violated: trials.iter().filter(|t| t.missed).count() as u64,
+        allowed: 1.0 - COVERAGE,
+        cost: vec![
+            ROWS.to_string(),
+            format!("{:.4}", sum(|t| t.inside as f64) / tested),
+            format!("{:.2}", sum(|t| t.width) / tested / deviation),
+        ],
+    }
 }

@@ -1,7 +1,8 @@
 //! Whether promises are kept: 400 calibrations on real data for each of them.
 //!
-//! `sngp-guarantees DATA OUT.md` reads the prepared sets below the folder DATA (as SNGP_DATA names it)
-//! and writes the page. What is measured is kept in OUT.trials.jsonl, where a later start goes on.
+//! `sngp-guarantees DATA OUT.md [MINUTES]` reads the prepared sets below the folder DATA (as SNGP_DATA
+//! names it) and writes the page. What is measured is kept in OUT.trials.jsonl, where a later start goes
+//! on. After so many minutes no fit is begun any more, and the page is of those that are there.
 
 mod classes;
 mod intervals;
@@ -9,6 +10,7 @@ mod log;
 
 use std::fmt::Write as _;
 use std::path::Path;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
@@ -21,7 +23,7 @@ use crate::log::Log;
 #[global_allocator]
 static ALLOCATOR: MiMalloc = MiMalloc;
 
-/// Calibrations, or fits, of each promise.
+/// Calibrations, or fits, of each promise at the most.
 const TRIALS: u64 = 400;
 
 /// One promise on one set.
@@ -29,6 +31,9 @@ const TRIALS: u64 = 400;
 struct Kept {
     set: String,
     promise: String,
+    /// How often it was made.
+    #[serde(default = "all")]
+    trials: u64,
     /// Trials in which it was broken.
     violated: u64,
     /// The share in which it may be.
@@ -37,10 +42,14 @@ struct Kept {
     cost: Vec<String>,
 }
 
+fn all() -> u64 {
+    TRIALS
+}
+
 impl Kept {
     /// The chance of so many violations or more if they are as frequent as allowed.
     fn chance(&self) -> f64 {
-        let (violated, trials) = (self.violated as f64, TRIALS as f64);
+        let (violated, trials) = (self.violated as f64, self.trials as f64);
         if self.violated == 0 {
             1.0
         } else {
@@ -56,11 +65,11 @@ fn table(rows: &[Kept], costs: &[&str]) -> String {
     );
     text += &format!("|{}\n", " --- |".repeat(5 + costs.len()));
     for kept in rows {
-        let Kept { set, promise, violated, allowed, cost } = kept;
+        let Kept { set, promise, trials, violated, allowed, cost } = kept;
         let _ = writeln!(
             text,
-            "| {set} | {promise} | {violated} of {TRIALS} | {} of {TRIALS} | {:.2} | {} |",
-            allowed * TRIALS as f64,
+            "| {set} | {promise} | {violated} of {trials} | {:.1} of {trials} | {:.2} | {} |",
+            allowed * *trials as f64,
             kept.chance(),
             cost.join(" | ")
         );
@@ -70,18 +79,20 @@ fn table(rows: &[Kept], costs: &[&str]) -> String {
 
 fn main() -> Result<()> {
     let mut arguments = std::env::args().skip(1);
-    let usage = "sngp-guarantees DATA OUT.md";
+    let usage = "sngp-guarantees DATA OUT.md [MINUTES]";
     let data = arguments.next().context(usage)?;
     let out = arguments.next().context(usage)?;
+    let minutes = arguments.next().map(|text| text.parse::<u64>().context(usage)).transpose()?;
+    let end = minutes.map(|minutes| Instant::now() + Duration::from_secs(60 * minutes));
     let mut log = Log::open(&Path::new(&out).with_extension("trials.jsonl"))?;
     let (errors, abstentions) = classes::measure(Path::new(&data), &mut log)?;
-    let intervals = intervals::measure(&Path::new(&data).join("uci"), &mut log)?;
+    let intervals = intervals::measure(&Path::new(&data).join("uci"), &mut log, end)?;
     let kept = [&errors, &abstentions, &intervals];
     let least = kept.iter().flat_map(|rows| rows.iter()).map(Kept::chance).fold(1.0, f64::min);
     let count: usize = kept.iter().map(|rows| rows.len()).sum();
     let page = format!(
         "# Promises, kept or not\n\n\
-         Each promise was made {TRIALS} times on each set, on other rows every time. *Chance of as \
+         Each promise was made up to {TRIALS} times on each set, on other rows every time. *Chance of as \
          many* is that of so many broken promises or more if they were broken as often as allowed \
          (exact binomial); a small one would speak against the promise. The least of these {count} \
          chances is {least:.2}.\n\n\

@@ -68,7 +68,7 @@ fn constant_and_collinear_columns_stop_no_training() {
 #[test]
 fn intervals_of_a_small_table_are_neither_short_nor_long() {
     let (mut inside, mut all) = (0, 0);
-    for seed in 0..12 {
+    for seed in 0..8 {
         let pipeline = fit(&awkward(10 + seed, 240, Cell::Number), Target::Numbers).pipeline;
         assert_eq!(pipeline.card().held_out.rows, 29);
         let Task::Regression { coverage, .. } = pipeline.card().task else { panic!() };
@@ -86,6 +86,6 @@ fn intervals_of_a_small_table_are_neither_short_nor_long() {
         }
     }
     let share = inside as f64 / f64::from(all);
-    // What 29 errors promise varies by 5.4 %, and the mean of 12 such promises by 1.6 %.
-    assert!((0.86..0.94).contains(&share), "{share}");
+    // What 29 errors promise varies by 5.4 %, and the mean of 8 such promises by 1.9 %.
+    assert!((0.85..0.95).contains(&share), "{share}");
 }

@@ -9,7 +9,7 @@ use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyCapsule, PyFloat, PyInt, PyString};
 use sngp::Error;
-use sngp_pipeline::input::{Body, Dataset};
+use sngp_pipeline::input::{Body, Dataset, Place};
 use sngp_records::Cell;
 use sngp_records::image::Picture;
 
@@ -139,6 +139,17 @@ impl Rows {
         let rows = paths.iter().map(|path| vec![Cell::Text(path.display().to_string())]);
         let set = Dataset::of_cells(vec!["path".to_string()], rows.collect()).map_err(exception)?;
         Self::labelled(Dataset { folder: folder.unwrap_or_default(), ..set }, labels)
+    }
+
+    /// A file: a table, arrays as `FILE:VECTORS`, or a folder of images, as `sngp train` reads it. An
+    /// address in object storage (`s3://BUCKET/KEY`) may stand for the file. `label` is the column or
+    /// array of labels.
+    #[staticmethod]
+    #[pyo3(signature = (data, label=None))]
+    fn read(py: Python<'_>, data: PathBuf, label: Option<String>) -> PyResult<Self> {
+        let place = Place::parse(&data.to_string_lossy());
+        let read = || Dataset::read(&place, label.as_deref(), label.is_some());
+        Ok(Self { set: detached(py, read)? })
     }
 
     /// The number of rows.

@@ -17,6 +17,10 @@ pub enum RecordsError {
     #[error("cannot read {path}: {cause}; check the path and its permissions")]
     Io { path: PathBuf, cause: io::Error },
 
+    /// The object could not be fetched.
+    #[error("cannot fetch {path}: {cause}; check the address, the credentials and the endpoint")]
+    Remote { path: PathBuf, cause: String },
+
     /// The file name does not say which format it holds.
     #[error("{path}: unknown extension; use one of {known}, or name the format")]
     UnknownExtension { path: PathBuf, known: &'static str },

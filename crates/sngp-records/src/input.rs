@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use flate2::read::MultiGzDecoder;
 
+use crate::address::is_address;
 use crate::error::{RecordsError, Result};
 use crate::format::is_gzip_name;
 
@@ -72,7 +73,18 @@ impl Input {
     }
 }
 
+/// A file, or what an address in object storage names, in a temporary one.
 pub(super) fn open_file(path: &Path) -> Result<File> {
+    if is_address(path) {
+        #[cfg(feature = "remote")]
+        return crate::remote::fetch(path);
+        #[cfg(not(feature = "remote"))]
+        return Err(RecordsError::NotBuilt {
+            path: path.to_owned(),
+            format: "addresses in object storage",
+            feature: "remote",
+        });
+    }
     File::open(path).map_err(|cause| RecordsError::Io { path: path.to_owned(), cause })
 }
 

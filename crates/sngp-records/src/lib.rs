@@ -16,9 +16,11 @@
 //!
 //! # Features
 //!
-//! All on by default: `parquet` (also Arrow record batches), `arrays` and `images`. Without them
-//! there are files, cells and tables of text.
+//! On by default: `parquet` (also Arrow record batches), `arrays` and `images`. Without them there
+//! are files, cells and tables of text. With `remote` an address in object storage
+//! (`s3://BUCKET/KEY`, [`is_address`]) may stand where a file may.
 
+mod address;
 #[cfg(feature = "arrays")]
 mod arrays;
 mod cell;
@@ -38,11 +40,14 @@ mod original;
 #[cfg(feature = "parquet")]
 mod parquet;
 mod records;
+#[cfg(feature = "remote")]
+mod remote;
 mod source;
 #[cfg(test)]
 mod testing;
 mod write;
 
+pub use address::is_address;
 #[cfg(feature = "arrays")]
 pub use arrays::{ArrayInfo, Arrays, ByteArray, DEFAULT_INFLATED_BYTES, Matrix};
 pub use cell::{Cell, Chunk, MISSING, Row};

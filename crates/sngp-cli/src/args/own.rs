@@ -50,7 +50,8 @@ pub enum PredictiveName {
     sngp train --data photos --encoder resnet50.onnx    # its features, frozen\n  \
     sngp train --data houses.csv --label price --task regression\n\n\
     Tables: .csv .tsv .jsonl .parquet, also .gz. Vectors: .npy .npz .safetensors (FILE:VECTORS:\n\
-    LABELS names the arrays), or a Parquet column of lists. Without --validation a share of the\n\
+    LABELS names the arrays), or a Parquet column of lists. s3://, gs:// and az:// addresses of\n\
+    files are read too. Without --validation a share of the\n\
     rows is held out; on those the probabilities are calibrated and a threshold is chosen that\n\
     rejects at most 5 % of examples like them (`sngp calibrate` changes it).")]
 pub struct Train {

@@ -7,7 +7,7 @@ use arrow_array::RecordBatchReader;
 use ndarray::ArrayView2;
 use sngp::{Error, Result};
 use sngp_records::image::Picture;
-use sngp_records::{Arrays, Cell, Matrix, Records};
+use sngp_records::{Arrays, Cell, Matrix, Records, is_address};
 
 use super::preparation::folder_of;
 
@@ -77,11 +77,20 @@ impl Place {
     /// assert_eq!(place.path, std::path::Path::new("clinc.npz"));
     /// assert_eq!(place.labels.as_deref(), Some("test_y"));
     /// assert_eq!(Place::parse("rows.csv").vectors, None);
+    /// let place = Place::parse("s3://bucket/clinc.npz:test_x");
+    /// assert_eq!(place.path, std::path::Path::new("s3://bucket/clinc.npz"));
+    /// assert_eq!(place.vectors.as_deref(), Some("test_x"));
     /// ```
     pub fn parse(text: &str) -> Self {
         let whole = Self { path: PathBuf::from(text), vectors: None, labels: None };
-        let mut parts = text.split(':');
-        let path = PathBuf::from(parts.next().unwrap_or_default());
+        // The colon of an address ends no path.
+        let scheme = if is_address(text) { text.find("://").map_or(0, |at| at + 3) } else { 0 };
+        let (path, names) = match text[scheme..].split_once(':') {
+            Some((path, names)) => (&text[..scheme + path.len()], names),
+            None => (text, ""),
+        };
+        let path = PathBuf::from(path);
+        let mut parts = names.split(':');
         if whole.path.exists() || !is_arrays(&path) {
             return whole;
         }
