@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
-use sngp_kernels::allocator::MiMalloc;
+use sngp_kernels::allocator::{MiMalloc, keep_pages};
 use sngp_lab::provenance;
 use statrs::function::beta::beta_reg;
 
@@ -78,6 +78,7 @@ fn table(rows: &[Kept], costs: &[&str]) -> String {
 }
 
 fn main() -> Result<()> {
+    keep_pages();
     let mut arguments = std::env::args().skip(1);
     let usage = "sngp-guarantees DATA OUT.md [MINUTES]";
     let data = arguments.next().context(usage)?;

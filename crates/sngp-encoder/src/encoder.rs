@@ -5,6 +5,7 @@ use std::sync::Arc;
 use ndarray::{Array2, concatenate};
 use serde::{Deserialize, Serialize};
 use sngp::backbone::Pooling;
+use sngp::memory::check_memory;
 use sngp::text::TextTokenizer;
 use sngp::{Error, Result};
 use sngp_records::image::Picture;
@@ -27,6 +28,8 @@ pub const TOKENIZER: &str = "tokenizer.json";
 pub(crate) const IDS: &str = "input_ids";
 pub(crate) const MASK: &str = "attention_mask";
 pub(crate) const TYPES: &str = "token_type_ids";
+/// Of the bytes, while an encoder is built again beside the old one.
+const COPIES: u128 = 4;
 /// Rows that go through together at the most, and elements of the largest tensor they make.
 const TOGETHER: usize = 32;
 const ELEMENTS: usize = 1 << 26;
@@ -122,6 +125,10 @@ impl Encoder {
     ) -> Result<Self> {
         let mut file = source.file()?;
         let at = |reason: String| Error::corrupt(&source.path, reason);
+        let ours = |name: &String| [FEATURES, LOGITS, LOGIT_FACTOR].contains(&name.as_str());
+        if file.graph.node.iter().flat_map(|node| &node.output).any(ours) {
+            return Err(at("it is an encoder that this program has cut already".to_string()));
+        }
         let takes = match &wanted {
             Wanted::Texts { max_tokens, prompt } => {
                 let prompt = match prompt {
@@ -257,6 +264,7 @@ impl Encoder {
     /// The same with those logits multiplied by a factor.
     pub fn with_logit_factor(&self, factor: f32) -> Result<Self> {
         let at = |reason: String| Error::Data(format!("{ENCODER}: {reason}"));
+        check_memory(COPIES * self.bytes.len() as u128, "the encoder")?;
         let mut file = File::from_bytes(&self.bytes).map_err(at)?;
         let weights = &mut file.graph.initializer;
         let found = weights.iter_mut().find(|tensor| tensor.name == LOGIT_FACTOR);

@@ -45,13 +45,16 @@ pub fn fetch(url: &str, into: &Path, expected: &Expected<'_>, watch: &Watch<'_>)
     let part = into.with_file_name(name);
     let agent = agent();
     let ask = Ask { agent: &agent, url: url.to_string(), token: None };
-    ask.receive(&part, expected.bytes, watch).map_err(|failure| match failure {
-        Failure::Stopped(error) => error,
-        Failure::Unreachable(reason) | Failure::Refused(reason) => Error::Unsupported(format!(
-            "it cannot be fetched: {reason}; download {url} by other means and put it at {}",
-            into.display()
-        )),
-    })?;
+    ask.receive(&part, expected.bytes, Some(expected.bytes), watch).map_err(
+        |failure| match failure {
+            Failure::Stopped(error) => error,
+            Failure::Unreachable(reason) | Failure::Refused(reason) => Error::Unsupported(format!(
+                "it cannot be fetched: {reason}; download {} by other means and put it at {}",
+                ask.shown(),
+                into.display()
+            )),
+        },
+    )?;
     if !expected.is_at(&part) {
         let size = fs::metadata(&part).map_or(0, |data| data.len());
         if size < expected.bytes {
@@ -59,7 +62,7 @@ pub fn fetch(url: &str, into: &Path, expected: &Expected<'_>, watch: &Watch<'_>)
             return Err(Error::corrupt(part, reason));
         }
         let _ = fs::remove_file(&part);
-        let reason = format!("what {url} gives is not the published file");
+        let reason = format!("what {} gives is not the published file", ask.shown());
         return Err(Error::corrupt(into, reason));
     }
     fs::rename(&part, into).map_err(Error::io(into))

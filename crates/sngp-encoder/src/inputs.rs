@@ -8,7 +8,7 @@ use crate::file::File;
 use crate::pixels::{Pixels, USUAL_SIDE};
 use crate::proto::ValueInfo;
 use crate::shapes::Shapes;
-use crate::source::Source;
+use crate::source::{PROCESSOR, Source};
 
 /// A fixed size of an input.
 pub fn size(input: &ValueInfo, axis: usize) -> Option<usize> {
@@ -74,16 +74,12 @@ pub fn pixels(source: &Source, file: &File, remarks: &mut Vec<String>) -> Result
     let channels_last = size(input, 3) == Some(3) && size(input, 1) != Some(3);
     let [rows, columns] = if channels_last { [1, 2] } else { [2, 3] };
     let sides = size(input, rows).zip(size(input, columns)).map(|(rows, columns)| [rows, columns]);
-    const CONFIG: &str = "preprocessor_config.json";
-    let pixels = match source.json(CONFIG)? {
-        Some(config) => {
-            let path = source.beside(CONFIG).unwrap_or_default();
-            Pixels::of_config(&config, sides).map_err(|reason| Error::corrupt(path, reason))?
-        }
+    let pixels = match source.prepared(sides)? {
+        Some(pixels) => pixels,
         None => {
             let usual = Pixels::usual(sides.unwrap_or([USUAL_SIDE; 2]));
             remarks.push(format!(
-                "there is no {CONFIG} beside the encoder: images are resized to {} x {} and \
+                "there is no {PROCESSOR} beside the encoder: images are resized to {} x {} and \
                  standardized by ImageNet's channels",
                 usual.height, usual.width
             ));

@@ -22,6 +22,7 @@ mod file;
 pub mod hub;
 mod inputs;
 mod pixels;
+mod processor;
 #[allow(missing_docs, reason = "fields are called as in `onnx.proto`")]
 pub mod proto;
 mod published;

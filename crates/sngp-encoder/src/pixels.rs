@@ -3,16 +3,15 @@
 use image::RgbImage;
 use image::imageops::{self, FilterType};
 use serde::{Deserialize, Serialize};
-use serde_json::Value as Json;
 use sngp_records::image::Picture;
 
 /// Usual means and deviations of photographs' channels, from 0 to 1.
-const MEAN: [f32; 3] = [0.485, 0.456, 0.406];
-const SCALE: [f32; 3] = [0.229, 0.224, 0.225];
+pub const MEAN: [f32; 3] = [0.485, 0.456, 0.406];
+pub const SCALE: [f32; 3] = [0.229, 0.224, 0.225];
 /// A side that most networks of photographs take.
 pub const USUAL_SIDE: usize = 224;
 /// Larger sides are a mistake.
-const MOST_SIDE: usize = 4096;
+pub const MOST_SIDE: usize = 4096;
 
 /// How pictures become what a network takes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -48,6 +47,13 @@ pub enum Resize {
         /// In pixels.
         side: usize,
     },
+    /// To another size than is taken, stretched.
+    Stretched {
+        /// In pixels.
+        height: usize,
+        /// In pixels.
+        width: usize,
+    },
 }
 
 /// How pixels in between are made.
@@ -79,72 +85,19 @@ impl Pixels {
         }
     }
 
-    /// By a `preprocessor_config.json`; `size` is what the network's own input says, where it does.
-    pub fn of_config(config: &Json, size: Option<[usize; 2]>) -> Result<Self, String> {
-        let yes = |name: &str, usual: bool| config[name].as_bool().unwrap_or(usual);
-        let (cropped, resized) = (yes("do_center_crop", false), yes("do_resize", true));
-        let crop = if cropped { sides(&config["crop_size"]) } else { None };
-        let side = |value: &Json| value.as_u64().map(|side| side as usize);
-        // Where a share is cut out, a single number is the shorter side too.
-        let single = side(&config["size"]).filter(|_| !config["crop_pct"].is_null());
-        let shorter = side(&config["size"]["shortest_edge"]).or(single);
-        let exact = sides(&config["size"]).filter(|_| resized && single.is_none());
-        let [height, width] = size
-            .or(crop)
-            .or(exact)
-            .or(shorter.map(|side| [side, side]))
-            .unwrap_or([USUAL_SIDE, USUAL_SIDE]);
-        let crop_share = config["crop_pct"].as_f64().filter(|share| *share > 0.0 && *share <= 1.0);
-        let resize = match (shorter, cropped) {
-            (Some(side), _) if resized => {
-                let side = crop_share.map_or(side, |share| (side as f64 / share) as usize);
-                Resize::ShorterSide { side: side.max(height).max(width) }
-            }
-            // A single number means the shorter side where a crop follows.
-            (None, true) if config["size"].is_u64() => {
-                let side = config["size"].as_u64().unwrap_or_default() as usize;
-                Resize::ShorterSide { side: side.max(height).max(width) }
-            }
-            _ => Resize::Exactly,
-        };
-        let filter = match config["resample"].as_u64().unwrap_or(2) {
-            0 => Filter::Nearest,
-            1 => Filter::Lanczos,
-            2 => Filter::Bilinear,
-            3 => Filter::Bicubic,
-            other => return Err(format!("`resample` is {other}, which is not read; 0 to 3 are")),
-        };
-        let channels = |name: &str, usual: [f32; 3]| match &config[name] {
-            Json::Null => Ok(usual),
-            list => serde_json::from_value::<[f32; 3]>(list.clone())
-                .map_err(|_| format!("`{name}` is no list of three numbers")),
-        };
-        let factor = match yes("do_rescale", true) {
-            true => config["rescale_factor"].as_f64().unwrap_or(1.0 / 255.0) as f32,
-            false => 1.0,
-        };
-        let (mean, scale) = match yes("do_normalize", true) {
-            true => (channels("image_mean", MEAN)?, channels("image_std", SCALE)?),
-            false => ([0.0; 3], [1.0; 3]),
-        };
-        let pixels =
-            Self { height, width, resize, filter, factor, mean, scale, channels_last: false };
-        pixels.check().map(|()| pixels)
-    }
-
     /// Refuses what no preparation is saved with.
     pub fn check(&self) -> Result<(), String> {
         let numbers = self.mean.iter().chain(&self.scale).chain([&self.factor]);
-        let resized = match self.resize {
-            Resize::Exactly => 1,
-            Resize::ShorterSide { side } => side,
+        let (least, resized) = match self.resize {
+            Resize::Exactly => ([1, 1], [1, 1]),
+            Resize::ShorterSide { side } => ([self.height.max(self.width); 2], [side, side]),
+            Resize::Stretched { height, width } => ([self.height, self.width], [height, width]),
         };
-        let sides = [self.height, self.width, resized];
+        let sides = [self.height, self.width, resized[0], resized[1]];
         let sound = numbers.clone().all(|value| value.is_finite())
             && self.scale.iter().chain([&self.factor]).all(|value| *value > 0.0)
             && sides.iter().all(|side| (1..=MOST_SIDE).contains(side))
-            && resized
-                >= if self.resize == Resize::Exactly { 1 } else { self.height.max(self.width) };
+            && resized.iter().zip(least).all(|(side, least)| *side >= least);
         if sound { Ok(()) } else { Err("the images' preparation is not sound".to_string()) }
     }
 
@@ -163,6 +116,7 @@ impl Pixels {
             .expect("a picture has as many pixels as it says");
         let (to_width, to_height) = match self.resize {
             Resize::Exactly => (self.width as u32, self.height as u32),
+            Resize::Stretched { height, width } => (width as u32, height as u32),
             Resize::ShorterSide { side } => {
                 let longer = |long: u32, short: u32| {
                     // No thinner than a pixel, no longer than memory has room for.
@@ -211,15 +165,5 @@ impl Pixels {
                     .map(|(place, channel)| value(place, channel)),
             ),
         }
-    }
-}
-
-/// Height and width, however they are written.
-fn sides(value: &Json) -> Option<[usize; 2]> {
-    let side = |value: &Json| value.as_u64().map(|side| side as usize);
-    match (side(value), side(&value["height"]), side(&value["width"])) {
-        (Some(side), _, _) => Some([side, side]),
-        (None, Some(height), Some(width)) => Some([height, width]),
-        _ => None,
     }
 }

@@ -31,6 +31,7 @@ pub fn agent() -> Agent {
         .http_status_as_error(false)
         .timeout_connect(Some(Duration::from_secs(20)))
         .timeout_recv_response(Some(Duration::from_secs(60)))
+        .timeout_per_read(Some(Duration::from_secs(60)))
         .build()
         .into()
 }
@@ -43,10 +44,15 @@ pub struct Ask<'a> {
 }
 
 impl Ask<'_> {
+    /// The address without a name and password in it, for messages.
+    pub fn shown(&self) -> String {
+        shown(&self.url)
+    }
+
     /// The answer, from a byte on.
     pub fn get(&self, from: u64, followed: bool) -> Result<Response<Body>, Failure> {
-        let url = &self.url;
-        let mut request = self.agent.get(url);
+        let url = &self.shown();
+        let mut request = self.agent.get(&self.url);
         if let Some(token) = self.token {
             request = request.header("Authorization", format!("Bearer {token}"));
         }
@@ -68,9 +74,15 @@ impl Ask<'_> {
         }
     }
 
-    /// The answer in a file, of so many bytes at the most.
-    pub fn receive(&self, part: &Path, most: u64, watch: &Watch<'_>) -> Result<(), Failure> {
-        let url = &self.url;
+    /// The answer in a file, of so many bytes at the most; `whole` where its size is known.
+    pub fn receive(
+        &self,
+        part: &Path,
+        most: u64,
+        whole: Option<u64>,
+        watch: &Watch<'_>,
+    ) -> Result<(), Failure> {
+        let url = &self.shown();
         if let Some(folder) = part.parent() {
             fs::create_dir_all(folder).map_err(not_written)?;
         }
@@ -81,9 +93,21 @@ impl Ask<'_> {
         let mut response = self.get(done, true)?;
         match response.status().as_u16() {
             206 => {}
-            // Nothing is left to fetch.
-            416 => return Ok(()),
+            // Nothing is left to fetch, or what is there is not of this file.
+            416 if whole.is_none_or(|whole| whole == done) => return Ok(()),
+            416 => {
+                let _ = fs::remove_file(part);
+                return Err(Failure::Refused(format!("{url} has no more than {done} bytes")));
+            }
             _ => {
+                let told = response.headers().get("content-length");
+                let told = told.and_then(|told| told.to_str().ok()?.parse::<u64>().ok());
+                if let (Some(told), Some(whole)) = (told, whole)
+                    && told != whole
+                {
+                    let reason = format!("{url} has {told} bytes, and the file {whole}");
+                    return Err(Failure::Refused(reason));
+                }
                 into.set_len(0).map_err(not_written)?;
                 done = into.seek(io::SeekFrom::Start(0)).map_err(not_written)?;
             }
@@ -100,11 +124,19 @@ impl Ask<'_> {
             }
             done += count as u64;
             if done > most {
+                let _ = fs::remove_file(part);
                 return Err(Failure::Refused(format!("{url} is larger than {most} bytes")));
             }
             into.write_all(&piece[..count]).map_err(not_written)?;
         }
     }
+}
+
+fn shown(url: &str) -> String {
+    let Some((scheme, rest)) = url.split_once("://") else { return url.to_string() };
+    let (host, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
+    let host = host.rsplit_once('@').map_or(host, |(_, host)| host);
+    format!("{scheme}://{host}{path}")
 }
 
 /// The SHA-256 of a file, which may be larger than memory.
@@ -122,4 +154,15 @@ pub fn sha256_of(path: &Path) -> io::Result<String> {
 
 pub fn not_written(error: io::Error) -> Failure {
     Failure::Refused(format!("what is fetched cannot be written: {error}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn passwords_are_in_no_message() {
+        assert_eq!(shown("https://a:b@host/x@y"), "https://host/x@y");
+        assert_eq!(shown("http://host:80"), "http://host:80");
+    }
 }

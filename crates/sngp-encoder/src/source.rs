@@ -9,8 +9,13 @@ use sngp::text::SentenceRecipe;
 use sngp::{Error, Result};
 
 use crate::file::File;
+use crate::pixels::Pixels;
+use crate::processor;
 use crate::published::{self, WEIGHTS};
 
+/// How images are prepared.
+pub(crate) const PROCESSOR: &str = "preprocessor_config.json";
+const PROCESSORS: &str = "processor_config.json";
 /// Where people keep the file, in a folder.
 const FILES: [&str; 2] = ["model.onnx", "onnx/model.onnx"];
 /// What names a classifier's classes, one a line, where no `config.json` does.
@@ -109,10 +114,24 @@ impl Source {
         Ok(if unnamed { numbers(classes) } else { names })
     }
 
-    /// Whether one class is right, and not each by itself.
+    /// Whether one class is right, not each by itself, nor numbers.
     pub(crate) fn has_one_right_class(&self) -> Result<bool> {
         let config = self.json("config.json")?.unwrap_or_default();
-        Ok(config["problem_type"] != "multi_label_classification")
+        Ok(matches!(config["problem_type"].as_str(), None | Some("single_label_classification")))
+    }
+
+    /// How images are prepared, where a file beside it says so; `own` is the size that the network
+    /// says itself.
+    pub(crate) fn prepared(&self, own: Option<[usize; 2]>) -> Result<Option<Pixels>> {
+        let (name, config) = match self.json(PROCESSOR)? {
+            Some(config) => (PROCESSOR, config),
+            // Newer versions keep it with what prepares texts.
+            None => match self.json(PROCESSORS)?.map(|mut both| both["image_processor"].take()) {
+                Some(config) if config.is_object() => (PROCESSORS, config),
+                _ => return Ok(None),
+            },
+        };
+        processor::read(&config, own).map(Some).map_err(|reason| self.unfit(name, &reason))
     }
 
     fn unfit(&self, name: &str, reason: &str) -> Error {

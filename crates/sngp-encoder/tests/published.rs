@@ -108,6 +108,71 @@ fn the_folder_says_how_images_are_prepared() {
     assert_eq!((pixels.height, pixels.width), (224, 224));
 }
 
+/// The weights of a network, some of them changed or left out.
+fn rewrite(folder: &Path, change: impl Fn(&str, &mut Vec<usize>, &mut Vec<u8>) -> bool) {
+    let path = folder.join("model.safetensors");
+    let bytes = fs::read(&path).unwrap();
+    let mut kept: Vec<(String, Vec<usize>, Vec<u8>)> = Vec::new();
+    for (name, view) in SafeTensors::deserialize(&bytes).unwrap().tensors() {
+        let (mut shape, mut data) = (view.shape().to_vec(), view.data().to_vec());
+        if change(&name, &mut shape, &mut data) {
+            kept.push((name, shape, data));
+        }
+    }
+    let views = kept.iter().map(|(name, shape, data)| {
+        (name.as_str(), TensorView::new(Dtype::F32, shape.clone(), data).unwrap())
+    });
+    fs::write(&path, serialize(views, None).unwrap()).unwrap();
+}
+
+#[test]
+fn what_is_missing_or_empty_is_not_made_up() {
+    let cut = copy("vit");
+    rewrite(cut.path(), |name, _, _| !name.ends_with("query.bias"));
+    let error = open(cut.path()).unwrap_err().to_string();
+    assert!(error.contains("query.bias"), "{error}");
+    let empty = copy("vit");
+    rewrite(empty.path(), |name, shape, data| {
+        if name == "classifier.weight" {
+            (shape[1], *data) = (0, Vec::new());
+        }
+        true
+    });
+    let error = open(empty.path()).unwrap_err().to_string();
+    assert!(error.contains("classifier.weight"), "{error}");
+    // Positions for more patches than fit memory.
+    let huge = copy("vit-body");
+    fs::remove_file(huge.path().join("preprocessor_config.json")).unwrap();
+    for side in [1u64 << 20, 1 << 40] {
+        change(huge.path(), "image_size", json!(side));
+        let error = open(huge.path()).unwrap_err().to_string();
+        assert!(error.contains("image_size"), "{error}");
+    }
+    change(huge.path(), "image_size", json!(4096));
+    assert!(open(huge.path()).is_err());
+}
+
+#[test]
+fn a_head_that_is_not_read_is_not_kept() {
+    // CLIP's classifiers take something else than what describes the image.
+    let clip = copy("clip");
+    let path = clip.path().join("model.safetensors");
+    let bytes = fs::read(&path).unwrap();
+    let whole = SafeTensors::deserialize(&bytes).unwrap();
+    let (weight, bias) = (vec![0; 3 * 16 * 4], vec![0; 3 * 4]);
+    let mut tensors = whole.tensors();
+    tensors.push((
+        "classifier.weight".into(),
+        TensorView::new(Dtype::F32, vec![3, 16], &weight).unwrap(),
+    ));
+    tensors.push(("classifier.bias".into(), TensorView::new(Dtype::F32, vec![3], &bias).unwrap()));
+    let written = serialize(tensors, None).unwrap();
+    fs::write(&path, written).unwrap();
+    let source = Source::parse(clip.path()).unwrap();
+    let error = Encoder::open_classifier(&source, Wanted::Images, &mut Vec::new()).unwrap_err();
+    assert!(error.to_string().contains("no classifier"), "{error}");
+}
+
 #[test]
 fn half_precision_is_read() {
     for (dtype, most) in [(Dtype::F16, 0.02), (Dtype::BF16, 0.2)] {

@@ -170,6 +170,13 @@ fn a_kept_classifier_answers_as_before_and_abstains() {
     };
     assert!(error(&data(["red", "green"]), &kept).contains("`blue`"));
     assert!(error(&data(["red", "pink"]), &kept).contains("pink"));
+    // Labels in another order make another classifier of it.
+    let pictures = Dataset::of_pictures((0..240).map(shade).collect());
+    let labelled = pictures.with_labels((0..240).map(label)).unwrap();
+    fs::write(folder.path().join("labels.txt"), "green\nblue\nred").unwrap();
+    let refused = error(&labelled, &kept);
+    assert!(refused.contains("another order"), "{refused}");
+    fs::write(folder.path().join("labels.txt"), "red\ngreen\nblue").unwrap();
     let dense = Options { method: "deterministic".parse().unwrap(), ..kept.clone() };
     assert!(error(&data(["red", "green"]), &dense).contains("deterministic"));
     let none = Options { encoder: None, ..kept };

@@ -7,11 +7,12 @@ use std::path::Path;
 use std::thread;
 use std::time::Duration;
 
+use futures_util::StreamExt as _;
 use object_store::aws::AmazonS3Builder;
 use object_store::azure::MicrosoftAzureBuilder;
 use object_store::gcp::GoogleCloudStorageBuilder;
 use object_store::path::Path as Key;
-use object_store::{GetOptions, ObjectStore, ObjectStoreExt as _, RetryConfig};
+use object_store::{GetOptions, ObjectMeta, ObjectStore, ObjectStoreExt as _, RetryConfig};
 use tokio::runtime;
 
 use crate::address::{AMAZON, GOOGLE};
@@ -68,32 +69,44 @@ async fn receive(store: &dyn ObjectStore, key: &Key) -> io::Result<File> {
         let range = done..told.size.min(done + PIECE);
         let mut tries = 0;
         let bytes = loop {
-            match piece(store, key, told.e_tag.clone(), range.clone()).await {
+            match piece(store, key, &told, range.clone()).await {
                 Ok(bytes) => break bytes,
                 // What was not begun, the store has tried again itself.
                 Err(error) if tries >= RETRIES => return Err(error),
                 Err(_) => tries += 1,
             }
         };
-        file.write_all(bytes.as_ref())?;
+        file.write_all(&bytes)?;
         done = range.end;
     }
     io::Seek::rewind(&mut file)?;
     Ok(file)
 }
 
-/// Some bytes of an object, all of the same version of it.
+/// Some bytes of an object, all of the same version of it, and no more of them than asked for.
 async fn piece(
     store: &dyn ObjectStore,
     key: &Key,
-    version: Option<String>,
+    told: &ObjectMeta,
     range: Range<u64>,
-) -> io::Result<impl AsRef<[u8]> + use<>> {
-    let options = GetOptions { if_match: version, ..Default::default() };
+) -> io::Result<Vec<u8>> {
+    let options = GetOptions { if_match: told.e_tag.clone(), ..Default::default() };
     let options = options.with_range(Some(range.clone()));
     let found = store.get_opts(key, options).await.map_err(io::Error::other)?;
-    let bytes = found.bytes().await.map_err(io::Error::other)?;
-    match bytes.len() as u64 == range.end - range.start {
+    let version = |meta: &ObjectMeta| (meta.size, meta.e_tag.clone(), meta.last_modified);
+    if version(&found.meta) != version(told) {
+        return Err(io::Error::other("it was replaced while it was read"));
+    }
+    let wanted = (range.end - range.start) as usize;
+    let mut bytes = Vec::with_capacity(wanted);
+    let mut stream = found.into_stream();
+    while let Some(part) = stream.next().await {
+        bytes.extend_from_slice(&part.map_err(io::Error::other)?);
+        if bytes.len() > wanted {
+            break;
+        }
+    }
+    match bytes.len() == wanted {
         true => Ok(bytes),
         false => {
             let reason = format!("{} bytes came for {} to {}", bytes.len(), range.start, range.end);

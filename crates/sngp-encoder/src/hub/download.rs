@@ -65,7 +65,7 @@ impl Client {
         let blob = cache.blob(&hash);
         if !blob.is_file() {
             let part = cache.blob(&format!("{hash}.incomplete"));
-            self.ask(&path).receive(&part, MOST_BYTES, &|_| Ok(()))?;
+            self.ask(&path).receive(&part, MOST_BYTES, None, &|_| Ok(()))?;
             check(&part, &hash, &path)?;
             fs::rename(&part, &blob).map_err(not_written)?;
         }

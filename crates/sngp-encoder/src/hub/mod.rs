@@ -20,13 +20,15 @@ use crate::receive::Failure;
 
 const HUB: &str = "https://huggingface.co";
 /// Small files that belong to an encoder, where a repository has them.
-const SMALL: [&str; 7] = [
+const SMALL: [&str; 9] = [
     "config.json",
     "tokenizer.json",
     "modules.json",
     "1_Pooling/config.json",
     "config_sentence_transformers.json",
     "preprocessor_config.json",
+    "processor_config.json",
+    "labels.txt",
     "sentence_bert_config.json",
 ];
 /// Weights of architectures that are read as they are published, and of any other.

@@ -15,15 +15,15 @@ use sngp::{Error, Result};
 
 use self::weights::Weights;
 use crate::file::File;
-use crate::pixels::{Pixels, USUAL_SIDE};
+use crate::pixels::{MOST_SIDE, USUAL_SIDE};
 use crate::proto::{Dimension, Graph, Kind, OperatorSet, Shape, TensorKind, ValueInfo};
 use crate::source::Source;
 use crate::writer::{Setting, Writer};
 
 /// Where a folder keeps the weights.
 pub const WEIGHTS: &str = "model.safetensors";
-/// The file, the graph's weights, its bytes, and the engine's own.
-const COPIES: u128 = 5;
+/// The file, the graph's weights, its bytes, and the engine's own; halves take twice as much there.
+const COPIES: u128 = 8;
 /// The version of the operators that are written, and of the file around them.
 const OPSET: i64 = 18;
 const IR_VERSION: i64 = 8;
@@ -68,10 +68,14 @@ pub fn read(source: &Source) -> Result<File> {
     let mut outputs = vec![FEATURES];
     if let Some((vectors, layer)) = network.classifier {
         let shape = weights.shape(&format!("{layer}.weight")).unwrap_or_default();
-        let [classes, width] = shape[..] else {
+        let &[classes, width] = &shape[..] else {
             return Err(at(format!("`{layer}.weight` is no matrix")));
         };
-        let scores = linear(&mut to, &weights, &layer, &vectors, [width, classes], None);
+        if classes == 0 || width == 0 {
+            return Err(at(format!("`{layer}.weight` is empty")));
+        }
+        let layer = Linear { name: layer, sizes: [width, classes], factors: None, biased: true };
+        let scores = layer.write(&mut to, &weights, &vectors);
         to.put_as("Identity", &[&scores.map_err(at)?], &[], LOGITS);
         outputs.push(LOGITS);
     }
@@ -92,23 +96,30 @@ struct Network {
 /// The size of the images: as the preprocessing beside the weights makes them, or else as the
 /// configuration says.
 fn sides(source: &Source, config: &Json) -> Result<[usize; 2]> {
-    const CONFIG: &str = "preprocessor_config.json";
-    if let Some(json) = source.json(CONFIG)? {
-        let path = source.beside(CONFIG).unwrap_or_default();
-        let pixels = Pixels::of_config(&json, None);
-        let pixels = pixels.map_err(|reason| Error::corrupt(path, reason))?;
+    if let Some(pixels) = source.prepared(None)? {
         return Ok([pixels.height, pixels.width]);
     }
-    let side = count(part(config), "image_size", USUAL_SIDE);
-    side.map(|side| [side, side]).map_err(|reason| Error::corrupt(&source.path, reason))
+    let at = |reason: String| Error::corrupt(&source.path, reason);
+    let side = count(&part(config), "image_size", USUAL_SIDE).map_err(at)?;
+    match side <= MOST_SIDE {
+        true => Ok([side, side]),
+        false => Err(at(format!("`image_size` in config.json is {side}"))),
+    }
 }
 
-/// The part of a configuration that is about images, where it is about texts too.
-fn part(config: &Json) -> &Json {
-    match &config["vision_config"] {
-        Json::Null => config,
-        part => part,
+/// The part of a configuration that is about images, where it is about texts too. CLIP's older files
+/// say some of it twice, and the second place counts.
+fn part(config: &Json) -> Json {
+    let mut part = match &config["vision_config"] {
+        Json::Null => config.clone(),
+        part => part.clone(),
+    };
+    if let (Some(part), Some(second)) =
+        (part.as_object_mut(), config["vision_config_dict"].as_object())
+    {
+        part.extend(second.clone());
     }
+    part
 }
 
 /// A positive number of a configuration, which leaves out usual ones.
@@ -123,34 +134,38 @@ fn count(config: &Json, name: &str, usual: usize) -> Result<usize, String> {
     }
 }
 
-/// `x W + b` by a layer's weights `[outputs, inputs]` and, where it has one, its bias; outputs times
-/// factors.
-fn linear(
-    to: &mut Writer<'_>,
-    weights: &Weights<'_>,
-    layer: &str,
-    x: &str,
-    [inputs, outputs]: [usize; 2],
-    factors: Option<&[f32]>,
-) -> Result<String, String> {
-    let factor = |output: usize| factors.map_or(1.0, |factors| factors[output]);
-    let matrix = weights.get(&format!("{layer}.weight"), &[outputs, inputs])?;
-    let mut turned = vec![0.0; matrix.len()];
-    for (output, row) in matrix.chunks_exact(inputs).enumerate() {
-        for (input, weight) in row.iter().enumerate() {
-            turned[input * outputs + output] = weight * factor(output);
+/// `x W + b` by a layer's weights `[outputs, inputs]` and bias, outputs times factors.
+struct Linear<'a> {
+    name: String,
+    /// Inputs, outputs.
+    sizes: [usize; 2],
+    factors: Option<&'a [f32]>,
+    /// Whether there has to be a bias.
+    biased: bool,
+}
+
+impl Linear<'_> {
+    fn write(&self, to: &mut Writer<'_>, weights: &Weights<'_>, x: &str) -> Result<String, String> {
+        let [inputs, outputs] = self.sizes;
+        let factor = |output: usize| self.factors.map_or(1.0, |factors| factors[output]);
+        let matrix = weights.get(&format!("{}.weight", self.name), &[outputs, inputs])?;
+        let mut turned = vec![0.0; matrix.len()];
+        for (output, row) in matrix.chunks_exact(inputs.max(1)).enumerate() {
+            for (input, weight) in row.iter().enumerate() {
+                turned[input * outputs + output] = weight * factor(output);
+            }
         }
+        let matrix = to.numbers(&[inputs, outputs], &turned);
+        let product = to.put("MatMul", &[x, &matrix], &[]);
+        let bias = format!("{}.bias", self.name);
+        if !self.biased && !weights.has(&bias) {
+            return Ok(product);
+        }
+        let bias = weights.get(&bias, &[outputs])?;
+        let bias: Vec<f32> = bias.iter().enumerate().map(|(k, bias)| bias * factor(k)).collect();
+        let bias = to.numbers(&[outputs], &bias);
+        Ok(to.put("Add", &[&product, &bias], &[]))
     }
-    let matrix = to.numbers(&[inputs, outputs], &turned);
-    let product = to.put("MatMul", &[x, &matrix], &[]);
-    let bias = format!("{layer}.bias");
-    if !weights.has(&bias) {
-        return Ok(product);
-    }
-    let bias = weights.get(&bias, &[outputs])?;
-    let bias: Vec<f32> = bias.iter().enumerate().map(|(k, bias)| bias * factor(k)).collect();
-    let bias = to.numbers(&[outputs], &bias);
-    Ok(to.put("Add", &[&product, &bias], &[]))
 }
 
 /// A convolution with a square kernel.

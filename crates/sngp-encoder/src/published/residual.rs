@@ -116,7 +116,7 @@ impl Layers<'_, '_> {
         let (scale, shift) = (moment("weight")?, moment("bias")?);
         let (mean, variance) = (moment("running_mean")?, moment("running_var")?);
         let mut bias = Vec::with_capacity(outputs);
-        let per_output = (inputs * height * width).max(1);
+        let per_output = (kernel.len() / outputs.max(1)).max(1);
         for (output, kernel) in kernel.chunks_exact_mut(per_output).enumerate() {
             let factor = scale[output] / (variance[output] + EPSILON).sqrt();
             kernel.iter_mut().for_each(|weight| *weight *= factor);

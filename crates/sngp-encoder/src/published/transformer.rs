@@ -4,7 +4,7 @@ use serde_json::Value as Json;
 
 use super::positions::{Cubic, resized};
 use super::weights::Weights;
-use super::{Network, convolution, count, linear, part};
+use super::{Linear, Network, convolution, count, part};
 use crate::writer::{Setting, Writer};
 
 /// What sets a family apart: how its weights are called, and what stands before the patches.
@@ -20,15 +20,27 @@ pub struct Family {
     registers: &'static str,
     positions: &'static str,
     patches: &'static str,
+    biased_patches: bool,
     /// A normalization before the first layer, where there is one.
     first_norm: &'static str,
     last_norm: &'static str,
     layer: Layer,
     /// How positions are resized for images of another size.
     resizing: Cubic,
-    /// Whether a classifier's last layer takes the mean of the patches behind the class's token.
-    with_mean: bool,
+    /// What a classifier's last layer takes.
+    head: Head,
     usual: Usual,
+}
+
+/// What a classifier's last layer takes.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Head {
+    /// The class's token.
+    Class,
+    /// The class's token, and the mean of the patches behind it.
+    ClassAndMean,
+    /// Something else, so that its answers cannot be kept.
+    Unread,
 }
 
 /// How the weights of a layer are called.
@@ -63,6 +75,7 @@ const VIT: Family = Family {
     registers: "",
     positions: "embeddings.position_embeddings",
     patches: "embeddings.patch_embeddings.projection",
+    biased_patches: true,
     first_norm: "",
     last_norm: "layernorm",
     layer: Layer {
@@ -79,7 +92,7 @@ const VIT: Family = Family {
         scale: "",
     },
     resizing: Cubic::Plain,
-    with_mean: false,
+    head: Head::Class,
     usual: Usual { patch: 16, epsilon: 1e-12, activation: "gelu" },
 };
 
@@ -95,7 +108,7 @@ const DINO: Family = Family {
         scale: "layer_scale2.lambda1",
         ..VIT.layer
     },
-    with_mean: true,
+    head: Head::ClassAndMean,
     usual: Usual { patch: 14, epsilon: 1e-6, activation: "gelu" },
     ..VIT
 };
@@ -125,6 +138,7 @@ pub const FAMILIES: [Family; 5] = [
         registers: "",
         positions: "embeddings.position_embedding.weight",
         patches: "embeddings.patch_embedding",
+        biased_patches: false,
         // So it is called.
         first_norm: "pre_layrnorm",
         last_norm: "post_layernorm",
@@ -142,10 +156,14 @@ pub const FAMILIES: [Family; 5] = [
             scale: "",
         },
         resizing: Cubic::Plain,
-        with_mean: false,
+        // The mean of its patches before the last normalization.
+        head: Head::Unread,
         usual: Usual { patch: 32, epsilon: 1e-5, activation: "quick_gelu" },
     },
 ];
+
+/// Numbers in a table of positions at the most; tensors of the graph may not be larger either.
+const MOST_NUMBERS: usize = 1 << 28;
 
 /// Sizes by a configuration.
 struct Sizes {
@@ -155,6 +173,8 @@ struct Sizes {
     patch: usize,
     epsilon: f32,
     quick: bool,
+    /// Whether queries, keys and values have a bias.
+    biased: bool,
 }
 
 impl Sizes {
@@ -182,6 +202,7 @@ impl Sizes {
             patch: count(config, "patch_size", usual.patch)?,
             epsilon: epsilon as f32,
             quick: activation == "quick_gelu",
+            biased: config["qkv_bias"].as_bool().unwrap_or(true),
         })
     }
 }
@@ -194,7 +215,7 @@ pub fn write(
     weights: &mut Weights<'_>,
     sides: [usize; 2],
 ) -> Result<Network, String> {
-    let config = part(whole);
+    let config = &part(whole);
     weights.find(family.prefixes, family.class)?;
     let sizes = Sizes::read(config, &family.usual)?;
     let Sizes { width, patch, .. } = sizes;
@@ -205,7 +226,10 @@ pub fn write(
     let kernel = weights
         .get(&weights.body(&format!("{}.weight", family.patches)), &[width, 3, patch, patch])?;
     let bias = weights.body(&format!("{}.bias", family.patches));
-    let bias = if weights.has(&bias) { Some(weights.get(&bias, &[width])?) } else { None };
+    let bias = match family.biased_patches {
+        true => Some(weights.get(&bias, &[width])?),
+        false => None,
+    };
     let dims = [width, 3, patch, patch];
     let patches = convolution(to, super::INPUT, (&kernel, dims), bias.as_deref(), [patch, 0]);
     let patches = to.reshape(&patches, &[0, width as i64, -1]);
@@ -227,8 +251,8 @@ pub fn write(
     let normed = network.norm(to, &weights.body(family.last_norm), &hidden)?;
     let first = to.integers(&[], &[0]);
     let features = to.put("Gather", &[&normed, &first], &[("axis", Setting::Integer(1))]);
-    let taken = match family.with_mean {
-        true => {
+    let taken = match family.head {
+        Head::ClassAndMean => {
             let (from, axis) = (to.integers(&[1], &[before as i64]), to.integers(&[1], &[1]));
             let end = to.integers(&[1], &[tokens_count as i64]);
             let patches = to.put("Slice", &[&normed, &from, &end, &axis], &[]);
@@ -236,9 +260,9 @@ pub fn write(
                 to.put("ReduceMean", &[&patches, &axis], &[("keepdims", Setting::Integer(0))]);
             to.put("Concat", &[&features, &mean], &[("axis", Setting::Integer(1))])
         }
-        false => features.clone(),
+        Head::Class | Head::Unread => features.clone(),
     };
-    let kept = weights.has("classifier.weight");
+    let kept = family.head != Head::Unread && weights.has("classifier.weight");
     let classifier = kept.then(|| (taken, "classifier".to_string()));
     Ok(Network { features, classifier })
 }
@@ -281,6 +305,9 @@ fn table(
     let patches = &positions[placed * width..];
     match [rows, columns] == [side, side] {
         true => special.extend(patches),
+        false if rows.saturating_mul(columns).saturating_mul(width) > MOST_NUMBERS => {
+            return Err(format!("{rows} x {columns} patches are more than can be computed"));
+        }
         false => special.extend(resized(patches, side, width, [rows, columns], family.resizing)),
     }
     Ok((special, before))
@@ -305,6 +332,18 @@ impl Body<'_, '_> {
         Ok(to.put("LayerNormalization", &[x, &scale, &shift], &options))
     }
 
+    fn linear(
+        &self,
+        to: &mut Writer<'_>,
+        name: String,
+        x: &str,
+        sizes: [usize; 2],
+        factors: Option<&[f32]>,
+        biased: bool,
+    ) -> Result<String, String> {
+        Linear { name, sizes, factors, biased }.write(to, self.weights, x)
+    }
+
     fn layer(&self, to: &mut Writer<'_>, index: usize, x: &str) -> Result<String, String> {
         let Sizes { width, inner, .. } = self.sizes;
         let names = &self.family.layer;
@@ -318,14 +357,14 @@ impl Body<'_, '_> {
         let factor = factors(names.attention_scale)?;
         let square = [width, width];
         let added =
-            linear(to, self.weights, &name(names.context), &context, square, factor.as_deref())?;
+            self.linear(to, name(names.context), &context, square, factor.as_deref(), true)?;
         let x = to.put("Add", &[x, &added], &[]);
         let normed = self.norm(to, &name(names.norm), &x)?;
-        let up = linear(to, self.weights, &name(names.up), &normed, [width, inner], None)?;
+        let up = self.linear(to, name(names.up), &normed, [width, inner], None, true)?;
         let active = self.activation(to, &up);
         let factor = factors(names.scale)?;
         let sizes = [inner, width];
-        let added = linear(to, self.weights, &name(names.down), &active, sizes, factor.as_deref())?;
+        let added = self.linear(to, name(names.down), &active, sizes, factor.as_deref(), true)?;
         Ok(to.put("Add", &[&x, &added], &[]))
     }
 
@@ -341,7 +380,7 @@ impl Body<'_, '_> {
         let scale = vec![1.0 / ((width / heads) as f32).sqrt(); width];
         let mut heads_of = |layer: &str, factors: Option<&[f32]>, turn: &[i64]| {
             let square = [width, width];
-            let all = linear(to, self.weights, &name(layer), x, square, factors)?;
+            let all = self.linear(to, name(layer), x, square, factors, self.sizes.biased)?;
             let all = to.reshape(&all, &shape);
             Ok::<_, String>(to.put("Transpose", &[&all], &[("perm", Setting::Integers(turn))]))
         };

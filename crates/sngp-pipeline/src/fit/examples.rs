@@ -3,8 +3,9 @@
 
 use std::borrow::Cow;
 
-use ndarray::{Array2, Axis, s};
+use ndarray::{Array2, ArrayView1, Axis, s};
 use sngp::backbone::Shipped;
+use sngp::data::Targets;
 use sngp::method::Output;
 use sngp::model::Estimator;
 use sngp::nn::Head;
@@ -156,6 +157,7 @@ impl Examples {
         let (mut train, hashes) = train_inputs(&preparation, data, &split.train, options)?;
         if options.keep_classifier {
             train = with_logits(&mut preparation, train, &mut held_out)?;
+            check_classifier(&train, &learning)?;
         }
         let rows = split.train;
         let learned_held_out = None;
@@ -295,7 +297,8 @@ fn encoded(
         true => Encoder::open_classifier(&source, wanted, remarks)?,
         false => Encoder::open(&source, wanted, remarks)?,
     };
-    let classes = encoder.classes().map(|classes| source.class_names(classes)).transpose()?;
+    let classes = encoder.classes().filter(|_| options.keep_classifier);
+    let classes = classes.map(|classes| source.class_names(classes)).transpose()?;
     if classes.is_some() {
         remarks.push(
             "the classifier keeps its answers: thresholds and figures are true only if it was not \
@@ -320,13 +323,47 @@ fn with_logits(
         return Err(Error::Unsupported("there is no classifier to keep".to_string()));
     };
     let classes = encoded.encoder().and_then(Encoder::classes).unwrap_or(0);
-    let squares: f32 = vectors.slice(s![.., ..classes]).iter().map(|logit| logit * logit).sum();
-    let factor = logit_factor(squares / vectors.nrows().max(1) as f32);
+    let square = |logit: &f32| f64::from(*logit).powi(2);
+    let squares: f64 = vectors.slice(s![.., ..classes]).iter().map(square).sum();
+    let factor = logit_factor((squares / vectors.nrows().max(1) as f64) as f32);
+    if !factor.is_normal() {
+        return Err(Error::Data("the classifier's logits are no usable numbers".to_string()));
+    }
     encoded.scale_logits(factor)?;
     for vectors in [&mut vectors, &mut rows.vectors] {
         vectors.slice_mut(s![.., ..classes]).mapv_inplace(|logit| logit * factor);
     }
     Ok(TrainInputs::Logits { vectors, factor })
+}
+
+/// Refuses scores that have nothing to do with the labels: those of no classifier, of other classes, in
+/// another order, or of images that were prepared otherwise.
+fn check_classifier(train: &TrainInputs, learning: &Learning) -> Result<()> {
+    let (TrainInputs::Logits { vectors, .. }, Targets::Classes { labels, classes }) =
+        (train, &learning.train)
+    else {
+        return Ok(());
+    };
+    let best = |row: ArrayView1<'_, f32>| {
+        (0..*classes).max_by(|&a, &b| row[a].total_cmp(&row[b])).unwrap_or_default()
+    };
+    let mut counts = vec![0usize; *classes];
+    let mut right = 0usize;
+    for (row, &label) in vectors.outer_iter().zip(labels) {
+        counts[label] += 1;
+        right += usize::from(best(row) == label);
+    }
+    let most = counts.iter().copied().max().unwrap_or_default();
+    if right > most {
+        return Ok(());
+    }
+    let share = |count: usize| 100.0 * count as f64 / labels.len().max(1) as f64;
+    Err(Error::Data(format!(
+        "the classifier is right about {:.1} % of the training rows, and one class alone has {:.1} % of \
+         them: its classes are others or in another order, or it wants its inputs prepared otherwise",
+        share(right),
+        share(most)
+    )))
 }
 
 fn place(data: &Dataset, names: &[String], column: &String) -> Result<usize> {

@@ -151,14 +151,19 @@ pub fn numbers(labels: &[String]) -> Result<Vec<f64>> {
     labels.iter().enumerate().map(number).collect()
 }
 
+/// Known classes that an error names.
+const SHOWN: usize = 8;
+
 /// The class of every label, or an error that names the first unknown one.
 fn class_indices(labels: &[String], names: &[String], file: &str) -> Result<Vec<usize>> {
     let KnownRows { classes, unknown, .. } = known_rows(labels, names);
     match unknown.first() {
         None => Ok(classes),
         Some((label, _)) => Err(Error::Data(format!(
-            "{file}: label `{label}` is none of the {} known ones",
-            names.len()
+            "{file}: label `{label}` is none of the {} known ones: {}{}",
+            names.len(),
+            names.iter().take(SHOWN).map(String::as_str).collect::<Vec<_>>().join(", "),
+            if names.len() > SHOWN { ", .." } else { "" },
         ))),
     }
 }

@@ -74,9 +74,10 @@ impl Pipeline {
         validation: Option<&Dataset>,
         options: &Options<'_>,
     ) -> Result<Fitted> {
-        options.check()?;
+        // A name is a folder before anything is said of it.
         let located = options.encoder.as_deref().map(|given| locate(given, &|_| {}));
         let options = &Options { encoder: located.transpose()?, ..options.clone() };
+        options.check()?;
         let mut remarks = Vec::new();
         let mut examples = Examples::prepare(data, validation, options, &mut remarks)?;
         let found = search::search(&examples, options, &mut remarks)?;

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use burn::tensor::Device;
 use sngp::method::{Method, Output, Sngp};
+use sngp::text::PretrainedEncoder;
 use sngp::train::{Interrupter, Observer, Silent};
 use sngp::{Error, Result};
 use sngp_encoder::Source;
@@ -147,13 +148,15 @@ impl Options<'_> {
         crate::limits::check_sizes(self.epochs(), self.features, 1)
     }
 
-    /// The ONNX file of an encoder, where it is one: it stays as it is.
+    /// The encoder, where it is one that stays as it is: an ONNX file, or weights of images.
     pub(super) fn frozen_encoder(&self) -> Result<Option<Source>> {
         let source = self.encoder.as_deref().and_then(Source::parse);
         if source.is_some() && self.fine_tune {
-            let message = "an ONNX encoder stays as it is; one that is trained too is a folder with \
-                           model.safetensors";
-            return Err(Error::Unsupported(message.to_string()));
+            let known = PretrainedEncoder::kinds().collect::<Vec<_>>().join(", ");
+            return Err(Error::Unsupported(format!(
+                "this encoder stays as it is; one that is trained too takes texts and is a folder \
+                 with the weights of {known}"
+            )));
         }
         Ok(source)
     }

@@ -2,6 +2,7 @@
 
 #[path = "../common/mod.rs"]
 mod common;
+mod mutate;
 #[cfg(target_os = "linux")]
 mod scan;
 

@@ -61,6 +61,9 @@ impl TextTokenizer {
     /// The same for an encoder whose texts all begin with a prompt. It is no part of what is asked,
     /// so that a text is as empty or unknown with it as without it.
     pub fn with_prompt(self, prompt: &str) -> Result<Self> {
+        if prompt.is_empty() {
+            return Ok(Self { prompt: prompt.into(), ..self });
+        }
         let ends = self.encode(&[""])?[0].len();
         let prompted = Self { prompt: prompt.into(), ..self };
         let tokens = prompted.encode(&[""])?[0].len();

@@ -8,6 +8,7 @@ use crate::backbone::Pooling;
 use crate::files::read_json;
 use crate::{Error, Result};
 
+/// Where the pooling is described unless the list of modules says otherwise.
 const POOLING: &str = "1_Pooling/config.json";
 const MODULES: &str = "modules.json";
 const PROMPTS: &str = "config_sentence_transformers.json";
@@ -44,32 +45,61 @@ impl SentenceRecipe {
             None => Ok(None),
         };
         let mut recipe = Self::default();
-        if let Some((path, config)) = json(POOLING)? {
-            let refused = |modes: String| Error::corrupt(path, format!("{modes} is not supported"));
-            recipe.pooling = pooling(&config).map_err(refused)?;
-        }
         if let Some((path, modules)) = json(MODULES)? {
-            for module in modules.as_array().into_iter().flatten() {
-                let kind = module["type"].as_str().unwrap_or_default();
-                match kind.rsplit('.').next().unwrap_or_default() {
-                    "Transformer" | "Pooling" => {}
-                    "Normalize" => recipe.normalized = true,
-                    other => {
-                        let reason = format!(
-                            "the module {other} comes after the transformer and is not supported; an \
-                             ONNX file that it was exported with can be, by the name of its output"
-                        );
-                        return Err(Error::corrupt(path, reason));
-                    }
-                }
-            }
+            recipe.normalized = normalized(&modules).map_err(|why| Error::corrupt(path, why))?;
         }
-        if let Some((_, config)) = json(PROMPTS)?
-            && let Some(name) = config["default_prompt_name"].as_str()
+        let config = json(POOLING)?;
+        if let Some((path, config)) = &config {
+            recipe.pooling = pooling(config).map_err(|why| Error::corrupt(path, why))?;
+        }
+        if let Some((path, prompts)) = json(PROMPTS)? {
+            recipe.prompt = prompt(&prompts).map_err(|why| Error::corrupt(path, why))?;
+        }
+        if let Some((path, config)) = &config
+            && config["include_prompt"] == false
+            && !recipe.prompt.is_empty()
         {
-            recipe.prompt = config["prompts"][name].as_str().unwrap_or_default().to_string();
+            let reason = "a prompt that is left out of the pooling is not supported".to_string();
+            return Err(Error::corrupt(path, reason));
         }
         Ok(recipe)
+    }
+}
+
+/// Whether vectors are divided by their lengths: what comes after the transformer.
+fn normalized(modules: &Json) -> Result<bool, String> {
+    let mut normalized = false;
+    for module in modules.as_array().ok_or("it is no list of modules")? {
+        let kind = module["type"].as_str().unwrap_or_default();
+        match kind.rsplit('.').next().unwrap_or_default() {
+            "Transformer" => {}
+            "Pooling" => match module["path"].as_str() {
+                None | Some("1_Pooling") => {}
+                Some(other) => {
+                    return Err(format!("the pooling is in {other}, and read from {POOLING} only"));
+                }
+            },
+            "Normalize" => normalized = true,
+            other => {
+                return Err(format!(
+                    "the module {other} comes after the transformer and is not supported; an ONNX \
+                     file that it was exported with can be, by the name of its output"
+                ));
+            }
+        }
+    }
+    Ok(normalized)
+}
+
+/// The prompt that is meant where nobody names one.
+fn prompt(config: &Json) -> Result<String, String> {
+    match &config["default_prompt_name"] {
+        Json::Null => Ok(String::new()),
+        name => name
+            .as_str()
+            .and_then(|name| config["prompts"][name].as_str())
+            .map(str::to_string)
+            .ok_or_else(|| format!("it has no prompt called {name}")),
     }
 }
 
@@ -81,11 +111,16 @@ fn pooling(config: &Json) -> Result<Pooling, String> {
         .filter(|(name, value)| name.starts_with(WAY) && **value == true)
         .map(|(name, _)| name.as_str())
         .collect();
-    ways.extend(config[WAY].as_str());
+    match &config[WAY] {
+        Json::Null => {}
+        Json::String(way) => ways.push(way),
+        Json::Array(several) => ways.extend(several.iter().map(|way| way.as_str().unwrap_or("?"))),
+        other => return Err(format!("`{WAY}` is {other}")),
+    }
     match ways[..] {
         ["pooling_mode_mean_tokens" | "mean"] | [] => Ok(Pooling::Mean),
         ["pooling_mode_cls_token" | "cls"] => Ok(Pooling::FirstToken),
-        _ => Err(ways.join(", ")),
+        _ => Err(format!("{} is not supported", ways.join(", "))),
     }
 }
 
@@ -133,7 +168,12 @@ mod tests {
                 r#"{"pooling_mode_cls_token": true, "pooling_mode_mean_tokens": true}"#,
                 "cls_token, ",
             ),
+            (POOLING, r#"{"pooling_mode": ["cls", "mean"]}"#, "cls, mean"),
+            (POOLING, r#"{"pooling_mode": 3}"#, "pooling_mode"),
             (MODULES, r#"[{"type": "sentence_transformers.models.Dense"}]"#, "Dense"),
+            (MODULES, r#"[{"type": "x.Pooling", "path": "2_Pooling"}]"#, "2_Pooling"),
+            (MODULES, r#"{"type": "x.Pooling"}"#, "no list"),
+            (PROMPTS, r#"{"prompts": {}, "default_prompt_name": "query"}"#, "query"),
             (PROMPTS, "{", PROMPTS),
         ] {
             let error = recipe(&[(file, text)]).unwrap_err().to_string();
