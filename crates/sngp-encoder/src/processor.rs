@@ -25,7 +25,7 @@ enum Size {
 
 const HALF: [f32; 3] = [0.5; 3];
 const CLIP_MEAN: [f32; 3] = [0.481_454_66, 0.457_827_5, 0.408_210_73];
-const CLIP_SCALE: [f32; 3] = [0.268_629_54, 0.261_302_58, 0.275_777_11];
+const CLIP_SCALE: [f32; 3] = [0.268_629_54, 0.261_302_6, 0.275_777_1];
 const CONVNEXT: &str = "ConvNext";
 /// From this side on, ConvNeXt's images are stretched; smaller ones are a share of what they are cut
 /// out of.

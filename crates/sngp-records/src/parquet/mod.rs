@@ -1,11 +1,13 @@
 mod batches;
 mod cells;
+mod dictionaries;
 mod invalid_utf8;
 mod rows;
 
 use std::fs::File;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use arrow_schema::ArrowError;
 use parquet::arrow::ProjectionMask;
@@ -67,6 +69,12 @@ impl Parquet {
         }
         let used = (0..rows.kinds.len()).filter(|&index| rows.kinds[index].is_read());
         let mask = ProjectionMask::roots(builder.parquet_schema(), used);
+        let again = file.try_clone();
+        let again = again.map_err(|cause| RecordsError::Io { path: path.to_owned(), cause })?;
+        let is_read = |leaf| mask.leaf_included(leaf);
+        if dictionaries::are_inflated(&Arc::new(again), builder.metadata(), is_read) {
+            return Err(damaged(path, 1, CONTRADICTION));
+        }
         let leaves = first_leaves(&builder, rows.columns.len());
         let batch_rows = batch_rows(builder.metadata(), rows.columns.len());
         let reader = builder.with_projection(mask).with_batch_size(batch_rows).build();
