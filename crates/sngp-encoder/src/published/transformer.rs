@@ -162,8 +162,8 @@ pub const FAMILIES: [Family; 5] = [
     },
 ];
 
-/// Numbers in a table of positions at the most; tensors of the graph may not be larger either.
-const MOST_NUMBERS: usize = 1 << 28;
+/// Numbers in a table of positions at the most: four times those of the largest published networks.
+const MOST_NUMBERS: usize = 1 << 23;
 
 /// Sizes by a configuration.
 struct Sizes {

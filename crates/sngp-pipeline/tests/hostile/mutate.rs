@@ -10,6 +10,8 @@ use sngp::seed::{Purpose, Rng, stream};
 /// Changed inputs for each target, unless `SNGP_MUTATE` says how many.
 const INPUTS: u64 = 150;
 const LONGEST: Duration = Duration::from_secs(10);
+/// Of the whole process, in KiB.
+const MOST_MEMORY: u64 = 1 << 20;
 /// As large as fuzzing makes them.
 const MOST_BYTES: usize = 1 << 16;
 /// What readers are often wrong about.
@@ -61,6 +63,13 @@ fn change(bytes: &mut Vec<u8>, others: &[Vec<u8>], rng: &mut Rng) {
     bytes.truncate(MOST_BYTES);
 }
 
+/// The most memory that was ever in use, in KiB, where the system says it.
+fn peak() -> u64 {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    line.and_then(|line| line.trim().trim_end_matches(" kB").parse().ok()).unwrap_or(0)
+}
+
 #[test]
 fn seeds_changed_by_chance_end_well() {
     let inputs = std::env::var("SNGP_MUTATE").ok().map(|count| count.parse().unwrap());
@@ -77,10 +86,11 @@ fn seeds_changed_by_chance_end_well() {
             }
             let begun = Instant::now();
             let ended = catch_unwind(|| body(&bytes)).is_ok();
-            if !ended || begun.elapsed() > LONGEST {
+            if !ended || begun.elapsed() > LONGEST || peak() > MOST_MEMORY {
                 let kept = std::env::temp_dir().join(format!("sngp-{target}-{input}"));
                 fs::write(&kept, &bytes).unwrap();
-                panic!("{target}: {}, after {:?}", kept.display(), begun.elapsed());
+                let (after, memory) = (begun.elapsed(), peak());
+                panic!("{target}: {}, after {after:?}, {memory} KiB", kept.display());
             }
         }
         eprintln!("{target}: {inputs} inputs in {:.1} s", started.elapsed().as_secs_f64());
