@@ -98,17 +98,22 @@ pub fn measure(folder: &Path, log: &mut Log, end: Option<Instant>) -> Result<Vec
     let mut trials: [Vec<Trial>; SETS.len()] = Default::default();
     // A trial of every set at a time: a part of them is one of all.
     for trial in 0..TRIALS {
-        if end.is_some_and(|end| Instant::now() > end) {
+        let known = SETS.iter().all(|(file, _)| log.knows(&key(file, trial)));
+        if !known && end.is_some_and(|end| Instant::now() > end) {
             break;
         }
         eprintln!("interval fits: {trial} of {TRIALS}");
         for (index, (file, name)) in SETS.into_iter().enumerate() {
-            let key = format!("{file} {trial}");
-            trials[index].push(log.remember(key, || measure_one(&sets[index], name, trial))?);
+            trials[index]
+                .push(log.remember(key(file, trial), || measure_one(&sets[index], name, trial))?);
         }
     }
     let all = SETS.iter().zip(&trials).filter(|(_, trials)| !trials.is_empty());
     Ok(all.map(|(&(_, name), trials)| kept(name, trials)).collect())
+}
+
+fn key(file: &str, trial: u64) -> String {
+    format!("{file} {trial}")
 }
 
 fn kept(name: &str, trials: &[Trial]) -> Kept {

@@ -33,6 +33,11 @@ impl Log {
         Ok(Self { known, file: OpenOptions::new().create(true).append(true).open(path)? })
     }
 
+    /// Whether something is known by this key.
+    pub fn knows(&self, key: &str) -> bool {
+        self.known.contains_key(key)
+    }
+
     /// What is known by this key, or else what the work finds.
     pub fn remember<T: Serialize + DeserializeOwned>(
         &mut self,
