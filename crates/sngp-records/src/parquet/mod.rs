@@ -1,13 +1,12 @@
 mod batches;
 mod cells;
-mod dictionaries;
 mod invalid_utf8;
+mod pages;
 mod rows;
 
 use std::fs::File;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use arrow_schema::ArrowError;
 use parquet::arrow::ProjectionMask;
@@ -72,9 +71,8 @@ impl Parquet {
         let again = file.try_clone();
         let again = again.map_err(|cause| RecordsError::Io { path: path.to_owned(), cause })?;
         let is_read = |leaf| mask.leaf_included(leaf);
-        if dictionaries::are_inflated(&Arc::new(again), builder.metadata(), is_read) {
-            return Err(damaged(path, 1, CONTRADICTION));
-        }
+        pages::check(again, builder.metadata(), is_read)
+            .map_err(|reason| damaged(path, 1, reason))?;
         let leaves = first_leaves(&builder, rows.columns.len());
         let batch_rows = batch_rows(builder.metadata(), rows.columns.len());
         let reader = builder.with_projection(mask).with_batch_size(batch_rows).build();

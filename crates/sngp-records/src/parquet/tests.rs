@@ -9,6 +9,7 @@ use arrow_array::{
 };
 use arrow_schema::{DataType, Field};
 use parquet::arrow::ArrowWriter;
+use parquet::basic::Compression;
 use parquet::file::properties::WriterProperties;
 
 use super::*;
@@ -158,6 +159,23 @@ fn invalid_utf8_is_placed_by_row_and_column() {
     }
     let error = read_all(&mut open(&bytes).unwrap()).unwrap_err().to_string();
     assert!(error.contains("row 2701: column 2 (\"text\") is not valid UTF-8"), "{error}");
+}
+
+#[test]
+fn a_page_that_claims_gigabytes_is_refused_before_there_is_room_for_it() {
+    let numbers: ArrayRef = Arc::new(Int64Array::from_iter_values(0..300));
+    let properties = WriterProperties::builder()
+        .set_dictionary_enabled(false)
+        .set_compression(Compression::SNAPPY)
+        .build();
+    let mut file = bytes_with(vec![("x", numbers)], properties);
+    assert_eq!(read_all(&mut open(&file).unwrap()).unwrap().len(), 300);
+    // The header behind the file's four letters: the type, then 2,400 bytes, folded to 4,800.
+    assert_eq!(file[4..9], [0x15, 0x00, 0x15, 0xc0, 0x25]);
+    // 2,000,000,000 bytes, folded to twice as many.
+    file.splice(7..9, [0x80, 0xd0, 0xac, 0xf3, 0x0e]);
+    let error = open(&file).err().unwrap().to_string();
+    assert!(error.contains("a page claims to be larger than its file can explain"), "{error}");
 }
 
 #[test]
