@@ -94,21 +94,21 @@ fn accepted(
     measured: Option<&Measured>,
 ) -> Result<Value> {
     let none = graph.integer(0);
-    let (far_from_data, ambiguous) = (reason(graph, "far_from_data")?, reason(graph, "ambiguous")?);
+    let far_from_data = reason(graph, "far_from_data")?;
     let not_computable = reason(graph, "not_computable")?;
     let mut why = none.clone();
     if let Some(decision) = pipeline.decision() {
         let threshold = graph.double(decision.threshold);
         let enough = graph.op("LessOrEqual", &[uncertainty, &threshold]);
-        let far = far(graph, pipeline, scores)?;
-        let rejected = graph.op("Where", &[&far, &far_from_data, &ambiguous]);
-        why = graph.op("Where", &[&enough, &none, &rejected]);
+        let unlike = unlike(graph, pipeline, scores)?;
+        why = graph.op("Where", &[&enough, &none, &unlike]);
         why = graph.op("Where", &[has_value, &why, &not_computable]);
         if let Some(rule) = &decision.distance {
             let value = scores.score(graph, &rule.score)?;
             let limit = graph.double(rule.threshold);
             let near = graph.op("LessOrEqual", &[&value, &limit]);
-            why = graph.op("Where", &[&near, &why, &far_from_data]);
+            let rejected = if combines(&rule.score) { &unlike } else { &far_from_data };
+            why = graph.op("Where", &[&near, &why, rejected]);
         }
     }
     if let Some(measured) = measured {
@@ -117,21 +117,27 @@ fn accepted(
     Ok(why)
 }
 
-/// Whether what is rejected is far from the data rather than ambiguous.
-fn far(graph: &mut Graph, pipeline: &Pipeline, scores: &mut Scores<'_>) -> Result<Value> {
-    if let (Score::Combined(_), Some(_)) = (pipeline.score(), pipeline.combination()) {
-        return Ok(scores.combined(graph)?.far);
-    }
-    match pipeline.card().task {
+fn combines(score: &Score) -> bool {
+    matches!(score, Score::Combined(_))
+}
+
+/// Why a row is rejected that the scores reject: far from the data, or ambiguous.
+fn unlike(graph: &mut Graph, pipeline: &Pipeline, scores: &mut Scores<'_>) -> Result<Value> {
+    let rule = pipeline.decision().and_then(|decision| decision.distance.as_ref());
+    let is_combined = combines(&pipeline.score()) || rule.is_some_and(|r| combines(&r.score));
+    let far = match pipeline.card().task {
+        _ if is_combined && pipeline.combination().is_some() => scores.combined(graph)?.far,
         Task::Classification { least_evidence } => {
             let evidence = graph.reduce("ReduceMax", &scores.class_logits);
             let least = graph.double(least_evidence);
-            Ok(graph.op("Less", &[&evidence, &least]))
+            graph.op("Less", &[&evidence, &least])
         }
         Task::Regression { .. } => {
-            Err(Error::Unsupported("models of numbers are not exported yet".to_string()))
+            return Err(Error::Unsupported("models of numbers are not exported yet".to_string()));
         }
-    }
+    };
+    let (far_from_data, ambiguous) = (reason(graph, "far_from_data")?, reason(graph, "ambiguous")?);
+    Ok(graph.op("Where", &[&far, &far_from_data, &ambiguous]))
 }
 
 /// Outputs, without numbers for rows that are not answered.

@@ -8,7 +8,7 @@ use sngp::detect::{Combination, Sense};
 use sngp::metrics::conformal_quantile;
 use sngp::model::{Condition, Decision, Outcome as Judged};
 use sngp::predict::{Prediction, Predictive};
-use sngp::score::{Score, Variance};
+use sngp::score::{Combined, Score, Variance};
 use sngp::{Error, Result};
 
 use crate::aim::Aim;
@@ -19,8 +19,11 @@ use crate::guard::Measured;
 use crate::input::{Dataset, Prepared, PreparedRows, RowState};
 use crate::pipeline::Pipeline;
 
-/// The share of held-out rows that the distance rule may reject.
+/// The share of held-out rows that the distance rule may reject by the variance, and by the combined
+/// score where another one decides: then nothing else knows rows that are unlike the data, and the
+/// evidence is in decision 0015.
 const FAR: f64 = 0.01;
+const UNUSUAL: f64 = 0.02;
 /// Fewer rows than this do not say what is usual.
 const REFERENCE: usize = 50;
 /// Rows that are prepared and predicted together.
@@ -159,11 +162,15 @@ impl Pipeline {
         let p_values = combined.zip(self.combination()).map(|(values, told)| {
             values.into_iter().map(|value| told.usual().p_value(value)).collect::<Vec<f64>>()
         });
-        let loudest = match (&score, &prediction.combination) {
-            (Score::Combined(_), Some(combination)) => combination.loudest(prediction).ok(),
+        let rule = decision.and_then(|decision| decision.distance.as_ref());
+        let near = rule.map(|rule| rule.holds(prediction));
+        let combines = |score: &Score| matches!(score, Score::Combined(_));
+        let loudest = match &prediction.combination {
+            Some(combination) if combines(&score) || rule.is_some_and(|r| combines(&r.score)) => {
+                combination.loudest(prediction).ok()
+            }
             _ => None,
         };
-        let near = decision.and_then(|d| d.distance.as_ref()).map(|c| c.holds(prediction));
         let evidence = match prediction.predictive {
             Predictive::Classes(_) => Some(largest_logits(prediction)?),
             _ => None,
@@ -182,19 +189,23 @@ impl Pipeline {
                 }
                 _ => true,
             };
+            let unlike = if far { Reason::FarFromData } else { Reason::Ambiguous };
             let why = if outcome.is_none() {
                 Some(Reason::NotComputable)
             } else if self.card.uncalibrated {
                 Some(Reason::NotCalibrated)
-            } else if !admitted || near.as_ref().is_some_and(|near| !near[row]) {
+            } else if !admitted {
                 Some(Reason::FarFromData)
+            } else if near.as_ref().is_some_and(|near| !near[row]) {
+                // The combined score rejects what is ambiguous as well; a variance never does.
+                let by_variance = rule.is_none_or(|rule| !combines(&rule.score));
+                Some(if by_variance { Reason::FarFromData } else { unlike })
             } else {
                 match (decision, uncertain) {
                     (None, _) => None,
                     (Some(_), None) => Some(Reason::NotComputable),
                     (Some(decision), Some(u)) if accepts(decision, u, outcome.as_ref()) => None,
-                    (Some(_), Some(_)) if far => Some(Reason::FarFromData),
-                    (Some(_), Some(_)) => Some(Reason::Ambiguous),
+                    (Some(_), Some(_)) => Some(unlike),
                 }
             };
             let verdict = why.map_or(Verdict::Accepted, |why| Verdict::Abstained { why });
@@ -302,18 +313,27 @@ impl Pipeline {
         Ok(rows.map(judge).collect())
     }
 
-    /// The rule that keeps inputs far from the data out, for models with a variance; others have
-    /// the guard alone.
-    pub(crate) fn distance_rule(&self, inputs: &Prepared) -> Result<Option<Condition>> {
-        let score = Score::from(Variance {});
+    /// The rule that keeps inputs unlike the data out beside what decides: by the combined score where
+    /// the model has one and another decides, by the variance otherwise. Models with neither have the
+    /// guard alone.
+    pub(crate) fn distance_rule(
+        &self,
+        inputs: &Prepared,
+        decides: &Score,
+    ) -> Result<Option<Condition>> {
+        let combined = Score::from(Combined {});
+        let (score, share) = match self.combination {
+            Some(_) if *decides != combined => (combined, UNUSUAL),
+            _ => (Score::from(Variance {}), FAR),
+        };
         let Ok(values) = score.evaluate(&self.predict(inputs)?) else { return Ok(None) };
         let rows = values.len();
-        // So few rows cannot promise a hundredth: the largest of them is the limit.
-        let threshold = match conformal_quantile(&values, 1.0 - FAR)? {
+        // So few rows cannot promise such a share: the largest of them is the limit.
+        let threshold = match conformal_quantile(&values, 1.0 - share)? {
             Some(threshold) => threshold,
             None => values.iter().copied().fold(0.0, f64::max),
         };
-        let basis = format!("hardly any of {rows} held-out examples is as far from the data");
+        let basis = format!("hardly any of {rows} held-out examples is as unlike the data");
         Ok(Some(Condition { score, threshold, basis }))
     }
 
@@ -324,8 +344,8 @@ impl Pipeline {
         inputs: &Prepared,
         labels: Option<&[usize]>,
     ) -> Result<Decision> {
-        let distance = self.distance_rule(inputs)?;
         let score = aim.score();
+        let distance = self.distance_rule(inputs, score)?;
         let uncertainty = self.rejection_scores(score, distance.as_ref(), inputs)?;
         let predicted = match self.labels() {
             [] => Vec::new(),

@@ -44,7 +44,7 @@ fn the_distance_rule_stays_when_errors_are_bounded() {
     let decision = pipeline.decision().unwrap();
     assert_eq!(decision.score.name(), "max_probability");
     let distance = decision.distance.as_ref().expect("the second condition");
-    assert_eq!(distance.score.name(), "variance");
+    assert_eq!(distance.score.name(), "combined");
     assert!(accepted(&pipeline, &fresh) > 250);
     // Along the direction of a class the network is as certain as can be.
     let far = labelled(30.0 * vectors(92, 60));
