@@ -49,6 +49,13 @@ pub fn targets() -> Vec<(&'static str, Body)> {
     targets
 }
 
+/// Undoes that libFuzzer ends the program at every panic: readers that catch those of the crates they
+/// stand on may. One that nobody catches still ends it, and its message is told by `cargo test` once
+/// the input is among the findings.
+pub fn let_guards_catch() {
+    std::panic::set_hook(Box::new(|_| ()));
+}
+
 /// A file with this content that is gone afterwards.
 pub(crate) fn with_file(name: &str, content: &[u8], read: impl FnOnce(&std::path::Path)) {
     let folder = tempfile::tempdir().expect("a folder to write to");

@@ -1,2 +1,2 @@
 #![no_main]
-libfuzzer_sys::fuzz_target!(|data: &[u8]| sngp_fuzz::image_sets::idx(data));
+libfuzzer_sys::fuzz_target!(init: sngp_fuzz::let_guards_catch(), |data: &[u8]| sngp_fuzz::image_sets::idx(data));
