@@ -25,7 +25,7 @@ pub use layer_norm::{layer_norm, layer_norm_reference};
 pub use linear::{linear, linear_reference};
 pub use nearest::Nearest;
 pub use optimizer::{AdamWStep, SgdStep};
-pub use pool::mean_pool;
+pub use pool::{max_pool, max_pool_reference, mean_pool};
 pub use posterior::{rank_update, variance, variance_reference};
 pub use random_features::{random_features, random_features_reference};
 pub use softmax::{log_softmax, softmax};

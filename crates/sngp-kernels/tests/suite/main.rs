@@ -7,6 +7,7 @@ mod dense;
 mod normalization;
 mod optimizer;
 mod other_types;
+mod pool;
 mod posterior;
 mod random_features;
 mod threads;
