@@ -14,6 +14,7 @@
 //! ```
 
 mod error;
+mod jpeg;
 mod picture;
 
 pub use error::{PictureError, Result};

@@ -7,6 +7,7 @@ use ::image::metadata::Orientation;
 use ::image::{DynamicImage, ImageDecoder, ImageFormat, ImageReader, Limits, RgbImage};
 
 use super::error::{PictureError, Result};
+use super::jpeg::ends_early;
 
 /// Larger images are refused before they are decoded: a small file can claim a gigantic image.
 const MAX_SIDE: u32 = 20_000;
@@ -87,8 +88,14 @@ impl Picture {
         Ok(Self { stored, orientation: Orientation::NoTransforms })
     }
 
-    fn decode(path: &Path, bytes: impl BufRead + Seek) -> Result<Self> {
+    fn decode(path: &Path, mut bytes: impl BufRead + Seek) -> Result<Self> {
         let path = || path.to_owned();
+        let unread = |cause| PictureError::Io { path: path(), cause };
+        if ends_early(&mut bytes).map_err(unread)? {
+            let cause = "it ends before the image does".to_owned();
+            return Err(PictureError::Undecodable { path: path(), cause });
+        }
+        bytes.rewind().map_err(unread)?;
         let undecodable = |cause: ::image::ImageError| PictureError::Undecodable {
             path: path(),
             cause: cause.to_string(),

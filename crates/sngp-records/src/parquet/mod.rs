@@ -3,6 +3,7 @@ mod cells;
 mod invalid_utf8;
 mod pages;
 mod rows;
+mod thrift;
 
 use std::fs::File;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -52,6 +53,7 @@ impl Parquet {
     }
 
     fn open_unguarded(path: &Path, file: File, keep_originals: bool) -> Result<Self> {
+        pages::check_footer(&file).map_err(|reason| damaged(path, 1, reason))?;
         let copy = file.try_clone();
         let copy = copy.map_err(|cause| RecordsError::Io { path: path.to_owned(), cause })?;
         // An embedded Arrow schema can declare bytes to be strings, and those are then not checked

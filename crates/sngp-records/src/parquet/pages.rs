@@ -1,5 +1,5 @@
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, Read};
+use std::io::{self, BufReader, Chain, Cursor, Read, Seek, SeekFrom};
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -9,11 +9,22 @@ use parquet::file::metadata::ParquetMetaData;
 use parquet::file::reader::{ChunkReader, Length};
 use parquet::file::serialized_reader::SerializedPageReader;
 
+use super::thrift::{Fault, struct_length};
+
 /// What a page may take in memory whatever the size of its file.
 const ALWAYS_ALLOWED: u64 = 256 << 20;
 /// And in times the size of its file, which is far more than real columns are compressed by.
 const INFLATION: u64 = 64;
 
+/// Bytes of a page's header that are looked at first, and at most: it may hold the least and the
+/// largest text of the page.
+const HEADER: u64 = 8 << 10;
+const LONGEST_HEADER: u64 = 4 << 20;
+
+/// What stands behind the metadata: its length and a word.
+const TAIL: u64 = 8;
+
+const ENDLESS: &str = "its metadata has no end";
 const TOO_LARGE: &str = "a page claims to be larger than its file can explain";
 const UNREADABLE: &str = "the header of a page cannot be read";
 
@@ -89,7 +100,7 @@ impl ChunkReader for Bounded {
     type T = Header;
 
     fn get_read(&self, start: u64) -> ParquetResult<Header> {
-        Ok(Header { source: self.file.get_read(start)?, unchecked: Some(self.limit) })
+        Ok(Header::new(self.file.get_read(start)?, self.limit))
     }
 
     fn get_bytes(&self, start: u64, length: usize) -> ParquetResult<Bytes> {
@@ -97,23 +108,68 @@ impl ChunkReader for Bounded {
     }
 }
 
-/// What is read from where the header of a page begins: an error where the page is too large. The check
-/// waits for the first byte that is asked for, since readers are also made where nothing is read.
+/// Refuses metadata that would keep a reader busy without an end. What is not there at all is left to
+/// the reader, which says so.
+pub(super) fn check_footer(mut file: &File) -> Result<(), &'static str> {
+    let mut metadata = || -> io::Result<Option<Vec<u8>>> {
+        let size = file.metadata()?.len();
+        let Some(end) = size.checked_sub(TAIL) else { return Ok(None) };
+        let mut tail = [0; TAIL as usize];
+        file.seek(SeekFrom::Start(end))?;
+        file.read_exact(&mut tail)?;
+        let length = u64::from(u32::from_le_bytes([tail[0], tail[1], tail[2], tail[3]]));
+        let Some(start) = end.checked_sub(length) else { return Ok(None) };
+        file.seek(SeekFrom::Start(start))?;
+        let mut metadata = Vec::new();
+        file.take(length).read_to_end(&mut metadata)?;
+        Ok(Some(metadata))
+    };
+    match metadata() {
+        Ok(Some(metadata)) if struct_length(&metadata) == Err(Fault::Endless) => Err(ENDLESS),
+        _ => Ok(()),
+    }
+}
+
+/// What is read from where the header of a page begins: an error where the page is too large, or the
+/// header has no end. The check waits for the first byte that is asked for, since readers are also made
+/// where nothing is read.
 struct Header {
-    source: BufReader<File>,
+    source: Chain<Cursor<Vec<u8>>, BufReader<File>>,
     unchecked: Option<u64>,
+}
+
+impl Header {
+    fn new(source: BufReader<File>, limit: u64) -> Self {
+        Self { source: Cursor::new(Vec::new()).chain(source), unchecked: Some(limit) }
+    }
+
+    /// Why the page is not read, if it is not.
+    fn refused(&mut self, limit: u64) -> io::Result<Option<&'static str>> {
+        let (seen, source) = self.source.get_mut();
+        let bytes = seen.get_mut();
+        let mut wanted = HEADER;
+        loop {
+            source.take(wanted - bytes.len() as u64).read_to_end(bytes)?;
+            let all = (bytes.len() as u64) < wanted || wanted >= LONGEST_HEADER;
+            match struct_length(bytes) {
+                Ok(_) => break,
+                Err(Fault::Cut) if !all => wanted *= 8,
+                Err(_) => return Ok(Some(UNREADABLE)),
+            }
+        }
+        Ok(match uncompressed_size(bytes) {
+            Some(size) => (size > limit).then_some(TOO_LARGE),
+            None => Some(UNREADABLE),
+        })
+    }
 }
 
 impl Read for Header {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        if let Some(limit) = self.unchecked.take() {
-            let refused = match uncompressed_size(self.source.fill_buf()?) {
-                Some(size) => (size > limit).then_some(TOO_LARGE),
-                None => Some(UNREADABLE),
-            };
-            if let Some(reason) = refused {
-                return Err(io::Error::new(io::ErrorKind::InvalidData, reason));
-            }
+        if let Some(limit) = self.unchecked.take()
+            && let Some(reason) = self.refused(limit)?
+        {
+            return Err(io::Error::new(io::ErrorKind::InvalidData, reason));
         }
         self.source.read(into)
     }

@@ -47,6 +47,16 @@ fn what_is_kept_belongs_to_its_chunk() {
 }
 
 #[test]
+fn a_key_of_the_answer_stands_in_no_line_twice() {
+    for key in [r#""n""#, r#""\u006e""#] {
+        let table = format!("{}{{\"a\": 2, {key}: \"old\"}}\n", "{\"a\": \"n\"}\n".repeat(120));
+        let lines = copied(&table, "a.jsonl", "b.jsonl");
+        assert_eq!(lines.lines().next(), Some("{\"a\": \"n\",\"n\":0}"));
+        assert_eq!(lines.lines().last(), Some("{\"a\":2,\"n\":120}"));
+    }
+}
+
+#[test]
 fn objects_stay_as_they_are() {
     let table = "{\"b\": 1.0, \"a\": {\"c\": [1, \"x\"]}}\n\n{ \"id\":18446744073709551615 }\n";
     let expected = "{\"b\": 1.0, \"a\": {\"c\": [1, \"x\"]},\"n\":0}\n\

@@ -1,5 +1,7 @@
+use std::collections::BTreeMap;
 use std::io::{self, Write};
 
+use serde::de::IgnoredAny;
 use serde_json::Value;
 
 use super::target::Target;
@@ -63,8 +65,11 @@ impl TextEncoder {
                     delimited_line(*delimiter, fields.iter().map(AsRef::as_ref))
                 }
                 Layout::Objects(keys) => match chunk.line(row) {
-                    Some(line) => extended_line(line, &keys[own..], more),
-                    None => {
+                    Some(line) if !has_any_key(line, &keys[own..]) => {
+                        extended_line(line, &keys[own..], more)
+                    }
+                    // A key that is to be added is there already: columns have other names then.
+                    _ => {
                         let mut cells = chunk.rows[row].to_cells(own);
                         cells.extend_from_slice(more);
                         object_line(keys, &cells)
@@ -112,6 +117,17 @@ fn delimited_line<'a>(delimiter: char, fields: impl Iterator<Item = &'a str>) ->
 /// byte order mark, which would be lost at the start of the file.
 fn needs_quotes(field: &str) -> bool {
     field.contains([',', ';', '\t', '|', '"', '\n', '\r']) || field.starts_with('\u{feff}')
+}
+
+/// Whether an object has one of these keys, which are quoted and with their colon.
+fn has_any_key(object: &str, keys: &[String]) -> bool {
+    let quoted = |key: &String| key.trim_end_matches(':').to_string();
+    // Most lines have no such word anywhere, and nothing written otherwise than it reads.
+    let may = object.contains('\\') || keys.iter().any(|key| object.contains(&quoted(key)));
+    let found = || serde_json::from_str::<BTreeMap<String, IgnoredAny>>(object).ok();
+    may && found().is_none_or(|found| {
+        found.keys().any(|name| keys.contains(&format!("{}:", Value::from(name.as_str()))))
+    })
 }
 
 fn object_line(keys: &[String], row: &[Cell]) -> String {
