@@ -12,6 +12,7 @@ use serde::de::{Deserialize, Deserializer, Error, SeqAccess, Visitor};
 /// assert_eq!(numbers[..3], [1.0, 2.0, 3.0]);
 /// assert!(numbers[3].is_nan(), "missing");
 /// assert!(serde_json::from_str::<Flat>("[1, \"a\"]").is_err());
+/// assert!(serde_json::from_str::<Flat>("[1, true]").is_err());
 /// # Ok::<(), serde_json::Error>(())
 /// ```
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -19,8 +20,10 @@ pub enum Flat {
     /// There are none.
     #[default]
     Empty,
-    /// Numbers, booleans as 0 and 1, and what is missing as not a number.
+    /// Numbers, and what is missing as not a number.
     Numbers(Vec<f64>),
+    /// Booleans.
+    Truths(Vec<bool>),
     /// Texts.
     Texts(Vec<String>),
 }
@@ -30,7 +33,16 @@ impl Flat {
         match self {
             Self::Empty => *self = Self::Numbers(vec![number]),
             Self::Numbers(numbers) => numbers.push(number),
-            Self::Texts(_) => return Err(E::custom("texts and numbers in one tensor")),
+            Self::Texts(_) | Self::Truths(_) => return Err(mixed()),
+        }
+        Ok(())
+    }
+
+    fn truth<E: Error>(&mut self, truth: bool) -> Result<(), E> {
+        match self {
+            Self::Empty => *self = Self::Truths(vec![truth]),
+            Self::Truths(truths) => truths.push(truth),
+            Self::Texts(_) | Self::Numbers(_) => return Err(mixed()),
         }
         Ok(())
     }
@@ -39,10 +51,14 @@ impl Flat {
         match self {
             Self::Empty => *self = Self::Texts(vec![text]),
             Self::Texts(texts) => texts.push(text),
-            Self::Numbers(_) => return Err(E::custom("texts and numbers in one tensor")),
+            Self::Numbers(_) | Self::Truths(_) => return Err(mixed()),
         }
         Ok(())
     }
+}
+
+fn mixed<E: Error>() -> E {
+    E::custom("numbers, booleans or texts in one tensor: send one kind")
 }
 
 impl<'de> Deserialize<'de> for Flat {
@@ -89,7 +105,7 @@ impl<'de> Visitor<'de> for Level<'_> {
     }
 
     fn visit_bool<E: Error>(self, value: bool) -> Result<(), E> {
-        self.0.number(f64::from(u8::from(value)))
+        self.0.truth(value)
     }
 
     fn visit_unit<E: Error>(self) -> Result<(), E> {

@@ -111,7 +111,11 @@ impl Values {
             }
             (Datatype::Bytes, Flat::Empty) => Self::Bytes(Vec::new()),
             (Datatype::Bytes, Flat::Numbers(_)) => return Err(wrong("numbers")),
+            (Datatype::Bool, Flat::Truths(truths)) => {
+                Self::Numbers(truths.into_iter().map(|truth| f64::from(u8::from(truth))).collect())
+            }
             (_, Flat::Texts(_)) => return Err(wrong("texts")),
+            (_, Flat::Truths(_)) => return Err(wrong("booleans")),
             (_, Flat::Empty) => Self::Numbers(Vec::new()),
             (_, Flat::Numbers(numbers)) => Self::Numbers(numbers),
         };
@@ -256,6 +260,13 @@ mod tests {
     fn json_numbers_fit_their_type() {
         let numbers = |values: &[f64]| Flat::Numbers(values.to_vec());
         assert!(Values::from_flat(Datatype::Uint8, numbers(&[0.0, 255.0])).is_ok());
+        let truths = || Flat::Truths(vec![true, false]);
+        assert_eq!(
+            Values::from_flat(Datatype::Bool, truths()).unwrap(),
+            Values::Numbers(vec![1.0, 0.0])
+        );
+        let error = Values::from_flat(Datatype::Fp64, truths()).unwrap_err();
+        assert_eq!(error.to_string(), "booleans where FP64 should be");
         for (datatype, wrong) in [
             (Datatype::Uint8, 256.0),
             (Datatype::Uint8, -1.0),

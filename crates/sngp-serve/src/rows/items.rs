@@ -6,6 +6,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 use sngp_records::Cell;
 
+use super::unique_keys::{TWICE, UniqueKeys};
 use super::{Intake, Rows, number_cell, picture};
 use crate::error::{Result, ServeError};
 use crate::protocol::shown;
@@ -23,11 +24,13 @@ pub enum Items {
 impl Items {
     /// Reads a JSON body.
     pub fn parse(body: &[u8]) -> Result<Self> {
-        serde_json::from_slice(body).map_err(|error| {
-            let reason = if error.is_data() {
-                "an object or a list of such".into()
-            } else {
-                error.to_string()
+        // With a key twice, readers do not agree on which of the two is meant.
+        let unique = serde_json::from_slice::<UniqueKeys>(body);
+        unique.and_then(|UniqueKeys| serde_json::from_slice(body)).map_err(|error| {
+            let reason = match error.to_string() {
+                twice if twice.starts_with(TWICE) => twice,
+                _ if error.is_data() => "an object or a list of such".into(),
+                other => other,
             };
             ServeError::Invalid(format!("the body is not as it should be: {reason}"))
         })

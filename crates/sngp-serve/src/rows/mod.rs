@@ -2,6 +2,7 @@
 
 mod items;
 mod tensors;
+mod unique_keys;
 
 use std::ops::Range;
 use std::path::PathBuf;
