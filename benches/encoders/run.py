@@ -169,4 +169,5 @@ def main():
         table(known)
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -39,23 +39,31 @@ impl Schema {
         !self.probabilities.is_empty() || self.top_k > 0
     }
 
-    /// The columns of the input and those of the answer. A column of the input keeps its name; an
-    /// answer of the same name gets another one.
+    /// The columns of the input and those of the answer. Those of the answer always have their names: who
+    /// looks for `decision` must not find what another model said. A column of the input that is called
+    /// like one of them gets another name.
     pub fn beside(&self, names: &[String]) -> Vec<String> {
-        let mut columns = names.to_vec();
+        let own = self.own();
+        let mut columns: Vec<String> = Vec::new();
+        for (index, name) in names.iter().enumerate() {
+            let mut name = name.clone();
+            while own.contains(&name) || (name != names[index] && names.contains(&name)) {
+                name.push('_');
+            }
+            columns.push(name);
+        }
+        [columns, own].concat()
+    }
+
+    /// The columns of the answer.
+    fn own(&self) -> Vec<String> {
         let own = if self.numbers { &NUMBERS[..] } else { &CLASSES[..] };
         let own = own.iter().map(|name| name.to_string());
         let tops =
             (1..=self.top_k).flat_map(|k| [format!("top_{k}"), format!("top_{k}_probability")]);
         let all = self.probabilities.iter().map(|label| format!("probability of {label}"));
         let flagged = self.flagged.then(|| "flagged".to_string());
-        for mut name in own.chain(flagged).chain(tops).chain(all) {
-            while columns.contains(&name) {
-                name.push('_');
-            }
-            columns.push(name);
-        }
-        columns
+        own.chain(flagged).chain(tops).chain(all).collect()
     }
 
     pub fn cells(&self, answer: &Answer) -> Vec<Cell> {

@@ -91,6 +91,8 @@ def desk(tmp_path_factory):
         pixels = draw.integers(0, 120, (12, 12, 3)) + (index % 2) * 110
         Image.fromarray(pixels.astype(np.uint8)).save(folder / f"pictures/{kind}/{index}.png")
     train("--data", "pictures", "--image-size", "12", "--epochs", "5", "--out", "pictures-model")
+    # A wide residual network, as earlier versions trained them.
+    shutil.copytree(ROOT / "crates/sngp-pipeline/tests/folders/models/images", folder / "wide-pictures")
 
     for kind in ("bert", "mpnet"):
         encoders.write(folder / kind, kind, DATA / "intents.csv")

@@ -167,19 +167,20 @@ def test_rows_that_a_limit_was_set_by(desk):
     assert (at_threshold | at_distance)[differs].all()
 
 
-def test_images(desk):
+@pytest.mark.parametrize("model, side", [("pictures-model", 12), ("wide-pictures", 8)])
+def test_images(model, side, desk):
     draw = np.random.default_rng(8)
-    folder = desk / "new-pictures" / "any"
+    folder = desk / f"new-{model}" / "any"
     folder.mkdir(parents=True)
-    pixels = draw.integers(0, 120, (ROWS, 12, 12, 3)) + (np.arange(ROWS) % 2 * 110)[:, None, None, None]
+    pixels = draw.integers(0, 120, (ROWS, side, side, 3)) + (np.arange(ROWS) % 2 * 110)[:, None, None, None]
     pixels[700:800] = draw.integers(0, 256, (100, 1, 1, 1))
-    pixels[800:900] = draw.integers(0, 256, (100, 12, 12, 3))
+    pixels[800:900] = draw.integers(0, 256, (100, side, side, 3))
     pixels[900:] = pixels[900:] // 8
     for index, picture in enumerate(pixels.astype(np.uint8)):
         Image.fromarray(picture).save(folder / f"{index:04}.png")
-    graph = Graph("pictures-model", desk)
+    graph = Graph(model, desk)
     found = graph(pixels=pixels.astype(np.uint8).transpose(0, 3, 1, 2))
-    compare(found, predicted("pictures-model", "new-pictures", desk), ranks=0.02)
+    compare(found, predicted(model, f"new-{model}", desk), ranks=0.02)
 
 
 def sentences(desk):

@@ -49,6 +49,8 @@ pub enum Attribute {
     Integer(i64),
     /// Integers.
     Integers(Vec<i64>),
+    /// A text.
+    Text(&'static str),
     /// Texts.
     Texts(Vec<String>),
 }
@@ -387,6 +389,9 @@ fn attribute(name: &str, value: &Attribute) -> proto::Attribute {
         Attribute::Float(value) => proto::Attribute { f: Some(*value), kind: 1, ..named },
         Attribute::Integer(value) => proto::Attribute { i: Some(*value), kind: 2, ..named },
         Attribute::Integers(values) => proto::Attribute { ints: values.clone(), kind: 7, ..named },
+        Attribute::Text(text) => {
+            proto::Attribute { s: Some(text.as_bytes().to_vec()), kind: 3, ..named }
+        }
         Attribute::Texts(values) => {
             let strings = values.iter().map(|text| text.clone().into_bytes()).collect();
             proto::Attribute { strings, kind: 8, ..named }

@@ -195,8 +195,8 @@ impl Aim {
 }
 
 fn by_hand(threshold: f64, score: &Score, held_out: &[Outcome]) -> Result<Decision> {
-    if threshold.is_nan() {
-        return Err(Error::config("the threshold", threshold, "it must be a number"));
+    if !threshold.is_finite() {
+        return Err(Error::config("the threshold", threshold, "it must be a finite number"));
     }
     let accepted = held_out.iter().filter(|one| one.uncertainty <= threshold).count();
     let rows = held_out.len();

@@ -187,9 +187,11 @@ impl Pipeline {
             ));
         }
         if kept.is_empty() {
-            let reason = match dropped {
-                0 => "it has no row to calibrate on",
-                _ => "the model has learned from all its rows; what they promise does not hold",
+            let reason = match (dropped, known.as_ref().and_then(|known| known.remark())) {
+                (0, Some(remark)) => format!("it has no row to calibrate on: {remark}"),
+                (0, None) => "it has no row to calibrate on".to_string(),
+                _ => "the model has learned from all its rows; what they promise does not hold"
+                    .to_string(),
             };
             return Err(Error::Data(format!("{}: {reason}", set.file)));
         }

@@ -3,7 +3,6 @@
 
 use std::sync::Arc;
 
-use ndarray::{Array2, Axis};
 use sngp::detect::{Combination, Sense};
 use sngp::metrics::conformal_quantile;
 use sngp::model::{Condition, Decision, Outcome as Judged};
@@ -172,7 +171,7 @@ impl Pipeline {
             _ => None,
         };
         let evidence = match prediction.predictive {
-            Predictive::Classes(_) => Some(largest_logits(prediction)?),
+            Predictive::Classes(_) => Some(prediction.largest_logits()?),
             _ => None,
         };
         let outcomes = self.outcomes(prediction, detail)?;
@@ -432,11 +431,4 @@ fn accepts(decision: &Decision, uncertainty: f64, outcome: Option<&Outcome>) -> 
         Some(Outcome::Class { index, .. }) => decision.accepts_as(uncertainty, *index),
         _ => decision.accepts(uncertainty),
     }
-}
-
-/// The largest adjusted logit of every row: how much speaks for any class.
-pub(crate) fn largest_logits(prediction: &Prediction) -> Result<Vec<f64>> {
-    let logits: Array2<f64> = prediction.class_logits()?;
-    let top = |row: ndarray::ArrayView1<'_, f64>| row.iter().copied().fold(f64::MIN, f64::max);
-    Ok(logits.axis_iter(Axis(0)).map(top).collect())
 }

@@ -21,7 +21,7 @@ use crate::card::{CARD, Card, HeldOut, Task, Training};
 use crate::detectors::{self, COMBINATION, DETECTORS};
 use crate::guard::{GUARD, Guard};
 use crate::input::{ImagePreparation, Preparation, Prepared, TEXTS};
-use crate::seen::{SEEN, Seen};
+use crate::seen::{SEEN, Seen, hashes};
 
 /// Everything between a raw row and an answer: preparation, network, posterior, guard, decision.
 pub struct Pipeline {
@@ -244,6 +244,13 @@ impl Pipeline {
         }
         let (detectors, combination) = (self.detectors.clone(), self.combination.clone());
         Ok(Prediction { detectors, combination, ..prediction })
+    }
+
+    /// How many of these rows it has learned from or was tuned on: figures on them are too good. None
+    /// where it does not know.
+    pub fn known_rows(&self, inputs: &Prepared) -> Option<usize> {
+        let seen = self.seen.as_ref()?;
+        Some(seen.contains(&hashes(inputs)).into_iter().filter(|known| *known).count())
     }
 
     /// What was fitted to the hidden vectors of its training examples.

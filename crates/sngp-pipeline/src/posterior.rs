@@ -101,12 +101,16 @@ impl Pipeline {
             Ok(())
         })?;
         if let Some(seen) = &mut self.seen {
+            if decay.is_some_and(|factor| factor < 1.0) {
+                seen.fade();
+            }
             seen.add(&part.hashes);
         }
         Ok(())
     }
 
-    /// Lets the variance forget rows that it knows. The decision is chosen anew. A model that does
+    /// Lets the variance forget rows that it knows. Rows that were held out are not among them, nor are
+    /// those from before a decay, of which a part is left. The decision is chosen anew. A model that does
     /// not keep what it has seen forgets nothing: it could not tell rows that it never knew.
     pub fn forget(&mut self, part: &Part) -> Result<()> {
         let Some(mut seen) = self.seen.clone() else {
@@ -114,7 +118,8 @@ impl Pipeline {
         };
         if let Err(unknown) = seen.remove(&part.hashes) {
             return Err(Error::Data(format!(
-                "{unknown} of {} rows were never learned from, so they cannot be forgotten",
+                "{unknown} of {} rows are not in the posterior (never learned from, held out, or faded \
+                 since), so they cannot be forgotten",
                 part.hashes.len()
             )));
         }

@@ -18,18 +18,31 @@ pub(crate) const NOTHING_KEPT: &str = "the model keeps no hashes of the rows it 
 /// More hashes than this are not kept: 32 MiB.
 const MOST: usize = 4_000_000;
 
-/// Hashes of the rows a model has learned from or was tuned on, each as often as it was there.
+/// Hashes of the rows a model has learned from or was tuned on, each as often as the posterior has it in
+/// full: not at all where the row only chose something, has faded, or was forgotten.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Seen {
     rows: HashMap<u64, u32>,
 }
 
 impl Seen {
-    /// Adds rows; nothing is kept of more than can be.
+    /// Adds rows that the posterior has learned from.
     pub fn add(&mut self, hashes: &[u64]) {
         for hash in hashes {
             *self.rows.entry(*hash).or_default() += 1;
         }
+    }
+
+    /// Adds rows that chose settings or thresholds and are not in the posterior.
+    pub fn add_known(&mut self, hashes: &[u64]) {
+        for hash in hashes {
+            self.rows.entry(*hash).or_default();
+        }
+    }
+
+    /// The posterior has none of them in full any more.
+    pub fn fade(&mut self) {
+        self.rows.values_mut().for_each(|count| *count = 0);
     }
 
     /// Whether there are too many to be kept.
@@ -42,7 +55,8 @@ impl Seen {
         hashes.iter().map(|hash| self.rows.contains_key(hash)).collect()
     }
 
-    /// Removes rows that are there; how many of these are not, in which case nothing is removed.
+    /// Takes rows out of the posterior, which are known all the same; how many of these it does not have,
+    /// in which case nothing is taken.
     pub fn remove(&mut self, hashes: &[u64]) -> std::result::Result<(), usize> {
         let mut left = self.rows.clone();
         let mut unknown = 0;
@@ -55,7 +69,6 @@ impl Seen {
         if unknown > 0 {
             return Err(unknown);
         }
-        left.retain(|_, count| *count > 0);
         self.rows = left;
         Ok(())
     }
@@ -128,5 +141,13 @@ mod tests {
         assert_eq!(seen.remove(&[rows[0], other[0]]), Err(1));
         assert_eq!(seen.remove(&[rows[0], rows[0]]), Ok(()));
         assert_eq!(seen.remove(&[rows[0]]), Err(1), "it was there twice, and is gone twice");
+        assert_eq!(seen.contains(&rows), [true; 3], "the network has learned from it");
+        seen.add_known(&[rows[1], other[0]]);
+        assert_eq!(seen.remove(&[other[0]]), Err(1), "it is not in the posterior");
+        assert_eq!(Seen::from_bytes(&seen.to_bytes()).unwrap(), seen);
+        let mut faded = seen.clone();
+        faded.fade();
+        assert_eq!(faded.remove(&[rows[1]]), Err(1), "a part of it is left");
+        assert_eq!(seen.remove(&[rows[1]]), Ok(()));
     }
 }

@@ -36,6 +36,21 @@ fn rows_it_learned_from_promise_nothing() {
 }
 
 #[test]
+fn training_rows_validate_nothing() {
+    let options = Options { features: 64, ..Default::default() };
+    let fit = |validation: Array2<f32>| {
+        Pipeline::fit(&labelled(vectors(3, 120)), Some(&labelled(validation)), &options)
+    };
+    let error = fit(vectors(3, 120)).err().unwrap().to_string();
+    assert!(error.contains("training rows only"), "{error}");
+    let mixed = ndarray::concatenate![ndarray::Axis(0), vectors(3, 30), vectors(90, 60)];
+    let fitted = fit(mixed).unwrap();
+    let said =
+        fitted.remarks.iter().any(|remark| remark.starts_with("30 of 90 rows of the validation"));
+    assert!(said, "{:?}", fitted.remarks);
+}
+
+#[test]
 fn the_distance_rule_stays_when_errors_are_bounded() {
     let mut pipeline = fitted();
     let fresh = labelled(vectors(91, 300));
@@ -77,10 +92,31 @@ fn what_was_never_learned_cannot_be_forgotten() {
     let mut pipeline = fitted();
     let part = pipeline.accumulate(&labelled(vectors(96, 30))).unwrap();
     let error = pipeline.forget(&part).unwrap_err().to_string();
-    assert!(error.contains("30 of 30 rows were never learned from"), "{error}");
+    assert!(error.contains("30 of 30 rows are not in the posterior"), "{error}");
     pipeline.update(&part, None).unwrap();
     pipeline.forget(&part).unwrap();
     assert!(pipeline.forget(&part).is_err(), "once is enough");
+}
+
+/// What only chose thresholds is not in the posterior, and of what has faded a part is left: taking
+/// either out whole would leave a variance that no posterior has.
+#[test]
+fn held_out_and_faded_rows_cannot_be_forgotten() {
+    let (data, validation) = (labelled(vectors(1, 200)), labelled(vectors(2, 120)));
+    let options = Options { features: 128, ..Default::default() };
+    let mut pipeline = Pipeline::fit(&data, Some(&validation), &options).unwrap().pipeline;
+    let held_out = pipeline.accumulate(&validation).unwrap();
+    let error = pipeline.forget(&held_out).unwrap_err().to_string();
+    assert!(error.contains("120 of 120 rows are not in the posterior"), "{error}");
+    let learned = pipeline.accumulate(&data).unwrap();
+    let more = pipeline.accumulate(&labelled(vectors(3, 40))).unwrap();
+    pipeline.update(&more, Some(0.5)).unwrap();
+    let error = pipeline.forget(&learned).unwrap_err().to_string();
+    assert!(error.contains("200 of 200 rows are not in the posterior"), "{error}");
+    pipeline.forget(&more).unwrap();
+    // Still nothing that the model knows calibrates it.
+    let goal = Goal::MaxAbstain { share: 0.1 };
+    assert!(pipeline.calibrate(&validation, &goal, None).is_err());
 }
 
 #[test]

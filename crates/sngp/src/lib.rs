@@ -40,7 +40,7 @@
 //! 10. [`score`] and [`metrics`]: how uncertain it is, and how well that works.
 //! 11. [`model`]: all of it as one fitted model, saved as a folder that verifies itself.
 //!
-//! [`text`] has what sentences need: pretrained encoders, their tokenizers, models that take text.
+//! [`augment`] changes images while they are learned from. [`text`] has what sentences need: pretrained encoders, their tokenizers, models that take text.
 //! [`weights`] reads networks that others trained, by a declared mapping of their names.
 //! [`exact_gp`] is the reference that all of this approximates, for small data.
 //!
@@ -48,6 +48,7 @@
 //! [`model::Model`] is fitted, and prediction changes neither.
 #![warn(missing_docs)]
 
+pub mod augment;
 pub mod backbone;
 pub mod convex;
 pub mod data;

@@ -129,7 +129,7 @@ pub struct Train {
     /// Epochs, where a network is trained [default: 4 with --fine-tune, otherwise 40]
     #[arg(long, value_name = "N", value_parser = at_least_one)]
     pub epochs: Option<usize>,
-    /// Height and width that images are resized to, a multiple of 4
+    /// Height and width that images are resized to, a multiple of 4 from 8 on
     #[arg(long, value_name = "N", default_value_t = 32, value_parser = at_least_one)]
     pub image_size: usize,
     /// What probabilities are said

@@ -253,6 +253,10 @@ impl Run<'_> {
             return Ok(None);
         }
         let columns = self.schema.beside(names);
+        for (old, new) in names.iter().zip(&columns).filter(|(old, new)| old != new) {
+            let progress = &self.context.progress;
+            progress.say(&format!("the column `{old}` of the input is `{new}` beside the answers"));
+        }
         let chosen = self.args.format.filter(|format| *format != Format::Lines);
         let format = match (&self.args.out, self.context.json) {
             (Some(out), _) => chosen.map_or_else(|| Format::of_path(out), Ok)?,

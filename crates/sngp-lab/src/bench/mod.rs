@@ -4,6 +4,7 @@
 //! held-out data, keeps it on disk, and measures it once. A [`Search`] looks for better settings.
 
 mod detection;
+mod detectors;
 mod networks;
 mod search;
 mod store;
@@ -12,6 +13,7 @@ pub mod tables;
 mod tuning;
 
 pub use detection::{MISTAKES, detection, failure_with, failures, mistakes};
+pub use detectors::FittedDetectors;
 pub(crate) use networks::single_method;
 pub use networks::{Networks, RunOptions};
 pub use search::{BoundOf, Choice, Found, Search, Trial};

@@ -74,6 +74,10 @@ fn about(experiment: &VisionExperiment, report: &Report) -> String {
     let network = match &experiment.network {
         NetworkConfig::WideResnet(network) => format!("WRN-{}-{}", network.depth, network.widen),
         NetworkConfig::Resnet(network) => format!("ResNet-{}", network.depth),
+        NetworkConfig::WhitenedResnet(network) => {
+            let [first, second, third] = network.widths;
+            format!("whitened residual network {first}-{second}-{third}")
+        }
     };
     let epochs = epochs(experiment, report);
     let trained = match &experiment.pretrained {

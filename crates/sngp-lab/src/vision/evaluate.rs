@@ -11,17 +11,20 @@ use sngp_report::evidence::{Evidence, Scored, plots};
 
 use super::measured_on::MeasuredOn;
 use super::run::PLOTS;
-use crate::bench::{Measured, RunOptions, class_labels, detection, failures, latency, mistakes};
+use crate::bench::{
+    FittedDetectors, Measured, RunOptions, class_labels, detection, failures, latency, mistakes,
+};
 
 /// Measures a model on clean, corrupted and foreign images.
 pub(super) fn measure(
     sets: &MeasuredOn,
     model: &ShippedModel,
+    fitted: Option<&FittedDetectors>,
     options: &RunOptions<'_>,
     measured: &mut Measured,
 ) -> Result<()> {
     let (score, labels) = (model.config().score(), class_labels(&sets.test)?);
-    let test = model.predict(&*sets.test.inputs)?;
+    let test = FittedDetectors::attach(fitted, model.predict(&*sets.test.inputs)?);
     for (metric, value) in classification(&test, labels)? {
         measured.add("test", metric, value);
     }
@@ -44,7 +47,7 @@ pub(super) fn measure(
     }
     for (index, (name, images)) in sets.ood.iter().enumerate() {
         check_interrupted(&options.interrupter)?;
-        let ood = model.predict(&**images)?;
+        let ood = FittedDetectors::attach(fitted, model.predict(&**images)?);
         detection(name, &test, &ood, &score, measured)?;
         failures(name, &test, labels, &ood, &score, measured)?;
         if index == 0 {

@@ -2,8 +2,13 @@
 
 use std::path::PathBuf;
 
+use burn::tensor::Device;
 use serde::{Deserialize, Serialize};
-use sngp::backbone::{Normalization, ResNetConfig, ShippedConfig, WideResNetConfig};
+use sngp::augment::Augmentation;
+use sngp::backbone::{
+    ResNetConfig, ShippedConfig, WhitenedResNetConfig, Whitening, WideResNetConfig,
+};
+use sngp::data::Inputs;
 use sngp::method::Method;
 use sngp::model::ModelConfig;
 use sngp::weights::{KeyMap, KeyRule};
@@ -12,7 +17,7 @@ use sngp::{Error, Result};
 use super::shift::ShiftConfig;
 use super::source::Source;
 use crate::bench::{MISTAKES, TuningConfig, failure_with};
-use crate::dataset::image::Augmentation;
+use crate::dataset::image::{ImageInputs, channel_moments};
 use crate::experiment::{check_networks, overlaid, read};
 use crate::published;
 
@@ -23,9 +28,10 @@ macro_rules! built_in {
 }
 
 /// The experiments that are built into the binary, by name.
-pub const BUILT_IN: [(&str, &str); 6] = built_in![
+pub const BUILT_IN: [(&str, &str); 7] = built_in![
     "cifar10-quick",
     "cifar10-cpu",
+    "cifar100-cpu",
     "cifar10-paper",
     "cifar10-resnet20",
     "cifar100-quick",
@@ -100,17 +106,19 @@ pub enum NetworkConfig {
     WideResnet(WideResNetConfig),
     /// The residual network of published CIFAR weights.
     Resnet(ResNetConfig),
+    /// The residual network that is trained in minutes, its first layer learnt from the images.
+    WhitenedResnet(WhitenedResNetConfig),
 }
 
 impl NetworkConfig {
-    /// The backbone's configuration with what an experiment leaves to the data: the images' size,
-    /// and how their channels are normalized where nothing else was given.
-    pub fn complete(
-        &self,
-        image: [usize; 3],
-        moments: impl FnOnce() -> Normalization,
-    ) -> ShippedConfig {
-        match self.clone() {
+    /// The backbone's configuration with what an experiment leaves to the training images: their
+    /// size, how their channels are normalized and their patches whitened where nothing else was
+    /// given.
+    pub fn complete(&self, inputs: &ImageInputs) -> Result<ShippedConfig> {
+        let images = inputs.images();
+        let image = [images.channels, images.height, images.width];
+        let moments = || channel_moments(images);
+        Ok(match self.clone() {
             Self::WideResnet(mut config) => {
                 config.image = image;
                 config.normalization.get_or_insert_with(moments);
@@ -121,7 +129,17 @@ impl NetworkConfig {
                 config.normalization.get_or_insert_with(moments);
                 config.into()
             }
-        }
+            Self::WhitenedResnet(mut config) => {
+                config.image = image;
+                let units = config.normalization.get_or_insert_with(moments);
+                if config.whitening.is_none() {
+                    let rows: Vec<usize> = (0..images.len().min(Whitening::IMAGES)).collect();
+                    let pixels = inputs.batch(&rows, &Device::flex());
+                    config.whitening = Some(Whitening::learn(pixels, Some(units))?);
+                }
+                config.into()
+            }
+        })
     }
 }
 
@@ -186,6 +204,7 @@ impl VisionExperiment {
         let experiment: Self = read(text)?;
         check_networks(&experiment.model, &experiment.methods, &experiment.tuning)?;
         experiment.methods_compared()?;
+        experiment.augmentation.check()?;
         if let Some(pretrained) = &experiment.pretrained {
             pretrained.map().check()?;
         }
@@ -239,6 +258,16 @@ impl VisionExperiment {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_augmentation_that_cannot_be_is_refused_before_anything_is_read() {
+        let (_, quick) = BUILT_IN[0];
+        let mixed = |width: usize| {
+            VisionExperiment::parse(&format!("{quick}\n[augmentation.augmix]\nwidth = {width}\n"))
+        };
+        assert!(mixed(3).is_ok());
+        assert!(mixed(0).unwrap_err().to_string().contains("augmix.width is 0"));
+    }
 
     #[test]
     fn ood_sets_have_names_of_their_own() {

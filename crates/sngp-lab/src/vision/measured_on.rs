@@ -10,7 +10,7 @@ use sngp::{Error, Result};
 
 use super::experiment::VisionExperiment;
 use super::task::labelled;
-use crate::dataset::image::{Augmentation, ImageInputs, Images, Split};
+use crate::dataset::image::{ImageInputs, Images, Split};
 
 /// Test images, clean and corrupted, and OOD images.
 pub struct MeasuredOn {
@@ -32,7 +32,7 @@ impl MeasuredOn {
             let message = "training and test images are not of the same classes";
             return Err(Error::Data(message.to_string()));
         }
-        let plain = |images: Images| ImageInputs::new(images, Augmentation::default());
+        let plain = ImageInputs::new;
         let shifted = match &experiment.shift {
             Some(shift) => shift.read(folder, &test)?,
             None => Vec::new(),

@@ -8,7 +8,7 @@ use sngp_report::figure::{Panel, Panels};
 
 use super::evaluate::measure;
 use super::measured_on::MeasuredOn;
-use crate::bench::Networks;
+use crate::bench::{FittedDetectors, Networks};
 use crate::report::Measurements;
 
 /// The plots of every method, and the names of the files they are in.
@@ -40,7 +40,8 @@ impl<'a> Bench<'a> {
     ) -> Result<()> {
         let (sets, options) = (&self.sets, &self.networks.options);
         let measured = self.networks.measure(method, seed, &sets.digest, &|model, found| {
-            measure(sets, &model, options, found)
+            let fitted = FittedDetectors::of(&model, self.networks.study)?;
+            measure(sets, &model, fitted.as_ref(), options, found)
         })?;
         self.networks.add(method, &measured, measurements);
         for (plot, file) in PLOTS {

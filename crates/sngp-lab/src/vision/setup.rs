@@ -15,7 +15,6 @@ use super::experiment::{Trained, VisionExperiment};
 use super::pretrained::Pretrained;
 use super::task::VisionTask;
 use crate::bench::{BoundOf, RunOptions, Study, TuningConfig};
-use crate::dataset::image::channel_moments;
 
 /// What the networks of an experiment start from and learn.
 pub struct Setup {
@@ -32,9 +31,7 @@ impl Setup {
     /// Reads data and weights of an experiment.
     pub fn read(experiment: VisionExperiment, folder: &Path, device: &Device) -> Result<Self> {
         let task = VisionTask::read(&experiment, folder)?;
-        let images = task.images.images();
-        let image = [images.channels, images.height, images.width];
-        let backbone = experiment.network.complete(image, || channel_moments(images));
+        let backbone = experiment.network.complete(&task.images)?;
         let pretrained = match &experiment.pretrained {
             Some(config) => {
                 Some(Pretrained::read(config, folder, &backbone, task.labels.len(), device)?)

@@ -8,7 +8,7 @@ use sngp::{Error, Result};
 
 use super::experiment::VisionExperiment;
 use super::shift::corrupted_for_validation;
-use crate::dataset::image::{Augmentation, ImageInputs, Images, Split};
+use crate::dataset::image::{ImageInputs, Images, Split};
 
 /// Images of known classes.
 pub struct VisionTask {
@@ -31,8 +31,8 @@ impl VisionTask {
         let all = experiment.data.source.read(folder, Split::Train)?;
         let (train, validation) = split(&all, experiment)?;
         let chosen_on = with_corrupted(&validation, experiment.data.corrupted_validation)?;
-        let images = ImageInputs::new(train, experiment.augmentation);
-        let plain = |images| labelled(ImageInputs::new(images, Augmentation::default()));
+        let images = ImageInputs::augmented(train, experiment.augmentation)?;
+        let plain = |images| labelled(ImageInputs::new(images));
         Ok(Self {
             labels: all.names,
             train: labelled(images.clone())?,

@@ -10,7 +10,7 @@ use sngp::{Pass, Result};
 use super::pretrained::Pretrained;
 use super::*;
 use crate::corruption::{Corruption, Severity};
-use crate::dataset::image::{Augmentation, CifarC, ImageInputs, Images, Split};
+use crate::dataset::image::{CifarC, ImageInputs, Images, Split};
 use crate::dataset::text::testing::real_data;
 
 fn published() -> VisionExperiment {
@@ -35,7 +35,7 @@ fn resnet20(folder: &Path) -> Result<Pretrained> {
 /// How many images it recognizes.
 fn right(network: &Pretrained, images: Images) -> usize {
     let (labels, device) = (images.labels.clone(), Device::flex());
-    let images = ImageInputs::new(images, Augmentation::default());
+    let images = ImageInputs::new(images);
     let rows: Vec<usize> = (0..images.rows()).collect();
     let batches = rows.chunks(500).map(|rows| {
         let hidden =

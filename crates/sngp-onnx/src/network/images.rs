@@ -1,7 +1,7 @@
 //! Residual networks for images, channels first.
 
 use sngp::Result;
-use sngp::backbone::{Normalization, ResNetConfig, WideResNetConfig};
+use sngp::backbone::{Normalization, ResNetConfig, WhitenedResNetConfig, WideResNetConfig};
 
 use super::Weights;
 use crate::graph::{Attribute, Graph, Value};
@@ -67,6 +67,41 @@ pub fn resnet(
         }
     }
     Ok(mean_pool(graph, &hidden))
+}
+
+pub fn whitened_resnet(
+    graph: &mut Graph,
+    config: &WhitenedResNetConfig,
+    weights: &mut Weights<'_>,
+    pixels: &Value,
+) -> Result<Value> {
+    let pixels = normalized(graph, weights, config.normalization.as_ref(), pixels);
+    // The last row and column once more, for the patches over the edge.
+    let pads = graph.integers(&[0, 0, 0, 0, 0, 0, 1, 1]);
+    let continued = graph.op_with("Pad", &[&pixels, &pads], &[("mode", Attribute::Text("edge"))]);
+    let patches = convolution(graph, weights, "backbone.first", &continued, 1)?;
+    let [_, height, width] = config.image.map(|length| length as i64);
+    let (starts, ends) = (graph.integers(&[0, 0]), graph.integers(&[height, width]));
+    let axes = graph.integers(&[2, 3]);
+    let patches = graph.op("Slice", &[&patches, &starts, &ends, &axes]);
+    let mut hidden = graph.op("Relu", &[&patches]);
+    for stage in 0..config.widths.len() {
+        let layer = |name: &str| format!("backbone.stages.{stage}.{name}");
+        let inner = convolution(graph, weights, &layer("conv"), &hidden, 1)?;
+        let window = [
+            ("kernel_shape", Attribute::Integers(vec![2; 2])),
+            ("strides", Attribute::Integers(vec![2; 2])),
+        ];
+        let inner = graph.op_with("MaxPool", &[&inner], &window);
+        let inner = batch_norm(graph, weights, &layer("norm"), &inner)?;
+        hidden = graph.op("Relu", &[&inner]);
+        let residual = convolution(graph, weights, &layer("residual"), &hidden, 1)?;
+        let residual = batch_norm(graph, weights, &layer("residual_norm"), &residual)?;
+        let residual = graph.op("Relu", &[&residual]);
+        hidden = graph.op("Add", &[&hidden, &residual]);
+    }
+    let largest = graph.op("GlobalMaxPool", &[&hidden]);
+    Ok(graph.op("Flatten", &[&largest]))
 }
 
 /// Every second pixel, with channels of zeros around its own.

@@ -89,6 +89,9 @@ pub fn hidden(
         (ShippedConfig::ResNet(config), Inputs::Images(pixels)) => {
             images::resnet(graph, config, weights, pixels)
         }
+        (ShippedConfig::WhitenedResNet(config), Inputs::Images(pixels)) => {
+            images::whitened_resnet(graph, config, weights, pixels)
+        }
         (ShippedConfig::Bert(config), Inputs::Tokens { ids, real }) => {
             bert::hidden(graph, config, weights, ids, real)
         }

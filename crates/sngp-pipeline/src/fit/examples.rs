@@ -14,11 +14,10 @@ use sngp_encoder::{Encoder, Wanted};
 use sngp_records::Cell;
 
 use super::encoder::Embedded;
+use super::images::fit_images;
 use super::inputs::MappedVectors;
 use super::labels::{Labels, Learning};
-use super::network::{
-    Fit, Settings, estimator_of_vectors, fit_images, fit_vectors, is_direct, logit_factor,
-};
+use super::network::{Fit, Settings, estimator_of_vectors, fit_vectors, is_direct, logit_factor};
 use super::options::Options;
 use super::split::{Split, for_intervals, stratified};
 use super::table_numbers::{FEWEST, is_free};
@@ -88,6 +87,7 @@ impl Examples {
             }
             _ => Labels::read(data.labels()?, options)?,
         };
+        remarks.extend(labels.look_alikes());
         let split = match validation {
             Some(_) => Split { train: (0..data.rows()).collect(), held_out: Vec::new() },
             None => match kind {
@@ -108,7 +108,12 @@ impl Examples {
             remarks.push(format!("{count} of {all} rows held out to choose thresholds on"));
         }
         if held_rows.is_empty() {
-            return Err(Error::Data("there are too few examples to hold any out".to_string()));
+            return Err(Error::Data(match (validation, remarks.last()) {
+                (Some(set), Some(remark)) => {
+                    format!("{}: no row of it can be held out: {remark}", set.file)
+                }
+                _ => "there are too few examples to hold any out".to_string(),
+            }));
         }
         let held_labels = held_set.labels()?;
         let held_labels: Vec<String> =

@@ -17,7 +17,6 @@ use super::options::Options;
 use crate::aim::Aim;
 use crate::calibration_rows::CalibrationRows;
 use crate::card::{Card, HeldOut, Task, Training};
-use crate::decide::largest_logits;
 use crate::detectors::geometry;
 use crate::guard::{Guard, GuardSums, View};
 use crate::input::{Dataset, Preparation, Prepared};
@@ -82,7 +81,7 @@ pub(super) fn finish(
     let mut prediction = pipeline.predict(&examples.held_out)?;
     if let Targets::Classes { labels, classes } = &learning.train {
         let detectors = detectors_of(&pipeline, examples, frozen.as_ref(), labels, *classes)?;
-        let scaled = detectors.map(|detectors| with_residuals(detectors, &prediction));
+        let scaled = detectors.map(|detectors| detectors.scaled_to(&prediction));
         pipeline.detectors = scaled.transpose()?.map(Arc::new);
         prediction.detectors = pipeline.detectors.clone();
         pipeline.combination = Some(Arc::new(Combination::of(&prediction)?));
@@ -120,7 +119,7 @@ fn classes(
         held_out.metrics.push((metric.name().to_string(), value));
     }
     held_out.weakest = weakest(prediction, labels, &learning.names)?;
-    let mut tops = largest_logits(prediction)?;
+    let mut tops = prediction.largest_logits()?;
     tops.sort_by(f64::total_cmp);
     Ok(Task::Classification { least_evidence: tops[(tops.len() as f64 * FAR) as usize] })
 }
@@ -300,8 +299,7 @@ fn guard_of(pipeline: &Pipeline, examples: &Examples) -> Result<Option<Guard>> {
     sums.finish(held_out.view()).map(Some)
 }
 
-/// Detectors of the hidden vectors of the training rows; none for methods that have no such
-/// vectors, or other ones in every pass.
+/// Detectors of the hidden vectors of the training rows; none for methods that have no such vectors.
 fn detectors_of(
     pipeline: &Pipeline,
     examples: &Examples,
@@ -310,7 +308,7 @@ fn detectors_of(
     classes: usize,
 ) -> Result<Option<Detectors>> {
     let recipe = pipeline.model.config().method.recipe();
-    if recipe.passes > 1 || recipe.output == Output::ExactGaussianProcess {
+    if recipe.output == Output::ExactGaussianProcess {
         return Ok(None);
     }
     let width = pipeline.model.hidden_width();
@@ -349,21 +347,40 @@ fn detectors_of(
     Ok(Some(detectors))
 }
 
-/// The detectors with the residual as large as the held-out examples' logits.
-fn with_residuals(detectors: Detectors, prediction: &Prediction) -> Result<Detectors> {
-    let Some(hidden) = &prediction.hidden else { return Ok(detectors) };
-    let hidden = detectors.geometry().view(hidden.view());
-    let residuals: f64 = detectors.subspace()?.residuals(hidden.view()).iter().sum();
-    let tops: f64 = largest_logits(prediction)?.iter().sum();
-    let factor = tops / residuals;
-    Ok(if factor.is_finite() && factor > 0.0 {
-        detectors.with_virtual_logit(factor)
-    } else {
-        detectors
-    })
+/// Says how many rows of a validation set are training rows too; what such rows promise holds for no
+/// others, so not all of them may be.
+pub(super) fn check_validation(examples: &Examples, remarks: &mut Vec<String>) -> Result<()> {
+    let known = learned_by(examples).contains(&held_out_hashes(examples));
+    let (twice, all) = (known.iter().filter(|known| **known).count(), known.len());
+    if twice == all && all > 0 {
+        let message =
+            "the validation set has training rows only: what they promise holds for no others";
+        return Err(Error::Data(message.to_string()));
+    }
+    if twice > 0 {
+        remarks.push(format!(
+            "{twice} of {all} rows of the validation set are training rows too: the model looks better on \
+             them than it is"
+        ));
+    }
+    Ok(())
 }
 
 fn seen_by(examples: &Examples) -> Option<Seen> {
+    let mut seen = learned_by(examples);
+    seen.add_known(&held_out_hashes(examples));
+    (!seen.is_too_large()).then_some(seen)
+}
+
+fn held_out_hashes(examples: &Examples) -> Vec<u64> {
+    match &examples.learned_held_out {
+        Some(vectors) => hashes(&Prepared::Vectors(vectors.clone())),
+        None => hashes(&examples.held_out),
+    }
+}
+
+/// The training rows.
+fn learned_by(examples: &Examples) -> Seen {
     let mut seen = Seen::default();
     match &examples.train {
         _ if !examples.hashes.is_empty() => seen.add(&examples.hashes),
@@ -384,11 +401,7 @@ fn seen_by(examples: &Examples) -> Option<Seen> {
             seen.add(&hashes(&Prepared::Texts(embedded.texts.clone())));
         }
     }
-    match &examples.learned_held_out {
-        Some(vectors) => seen.add(&hashes(&Prepared::Vectors(vectors.clone()))),
-        None => seen.add(&hashes(&examples.held_out)),
-    }
-    (!seen.is_too_large()).then_some(seen)
+    seen
 }
 
 /// Classes by the share of their examples that is recognized, at most ten.

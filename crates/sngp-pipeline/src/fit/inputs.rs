@@ -59,22 +59,3 @@ impl Inputs<Tensor<2>> for MappedVectors {
         Tensor::from_data(TensorData::new(self.gather(rows), shape), device)
     }
 }
-
-/// Images `[3, size, size]`, one a row.
-pub(super) struct ImageRows {
-    pub pixels: Array2<f32>,
-    pub size: usize,
-}
-
-impl Inputs<Tensor<4>> for ImageRows {
-    fn rows(&self) -> usize {
-        self.pixels.nrows()
-    }
-
-    fn batch(&self, rows: &[usize], device: &Device) -> Tensor<4> {
-        let values: Vec<f32> =
-            self.pixels.select(ndarray::Axis(0), rows).into_raw_vec_and_offset().0;
-        let shape = [rows.len(), 3, self.size, self.size];
-        Tensor::from_data(TensorData::new(values, shape), device)
-    }
-}

@@ -60,6 +60,28 @@ impl Labels {
         Ok(Self::Classes { names, indices })
     }
 
+    /// What there is to say about classes that differ in writing only, if there are any: people write the
+    /// same label in several ways, and a model would be trained to tell them apart.
+    pub fn look_alikes(&self) -> Option<String> {
+        let Self::Classes { names, .. } = self else { return None };
+        let plain = |name: &str| match name.trim().parse::<f64>() {
+            Ok(value) => value.to_string(),
+            Err(_) => name.trim().to_lowercase(),
+        };
+        let mut alike: BTreeMap<String, Vec<&str>> = BTreeMap::new();
+        names.iter().for_each(|name| alike.entry(plain(name)).or_default().push(name));
+        let shown = |names: &[&str]| {
+            names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(" and ")
+        };
+        let groups: Vec<String> =
+            alike.values().filter(|names| names.len() > 1).map(|names| shown(names)).collect();
+        (!groups.is_empty()).then(|| {
+            let more = if groups.len() > 5 { ", .." } else { "" };
+            let groups = groups[..groups.len().min(5)].join(", ");
+            format!("classes that differ in writing only: {groups}{more}; are they the same?")
+        })
+    }
+
     /// Labels of classes that are known before, each of which has an example.
     pub fn of_classes(labels: &[String], names: Vec<String>) -> Result<Self> {
         let indices = class_indices(labels, &names, "the training data")?;
@@ -125,7 +147,16 @@ impl Labels {
                 let square = own.iter().map(|v| (v - mean).powi(2)).sum::<f64>();
                 let scale = (square / own.len() as f64).sqrt();
                 if !(scale.is_finite() && scale > 0.0) {
-                    return Err(Error::Data("all numbers to predict are the same".to_string()));
+                    let (low, high) = own
+                        .iter()
+                        .fold((f64::MAX, f64::MIN), |(low, high), &v| (low.min(v), high.max(v)));
+                    return Err(Error::Data(match low < high {
+                        true => format!(
+                            "the numbers to predict, from {low:e} to {high:e}, are too large or too \
+                             close to each other to compute with; give them in another unit"
+                        ),
+                        false => "all numbers to predict are the same".to_string(),
+                    }));
                 }
                 let standard = |values: &[f64]| {
                     Targets::values(values.iter().map(|v| ((v - mean) / scale) as f32).collect())
@@ -231,5 +262,22 @@ fn natural(label: &str) -> (bool, f64, &str) {
     match label.parse::<f64>() {
         Ok(value) if value.is_finite() => (false, value, label),
         _ => (true, 0.0, label),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn classes_that_differ_in_writing_are_said() {
+        let of = |names: &[&str]| {
+            let names = names.iter().map(|name| name.to_string()).collect();
+            Labels::Classes { names, indices: Vec::new() }.look_alikes()
+        };
+        assert_eq!(of(&["ash", "birch", "1", "10"]), None);
+        let said = of(&["1", "1.0", "ASH", "ash", " ash", "oak"]).unwrap();
+        assert!(said.contains("`1` and `1.0`"), "{said}");
+        assert!(said.contains("`ASH` and `ash` and ` ash`"), "{said}");
     }
 }

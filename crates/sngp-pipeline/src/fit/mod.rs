@@ -5,6 +5,7 @@ mod columns;
 mod encoder;
 mod examples;
 mod finish;
+mod images;
 mod inner;
 mod inputs;
 mod labels;
@@ -80,6 +81,9 @@ impl Pipeline {
         options.check()?;
         let mut remarks = Vec::new();
         let mut examples = Examples::prepare(data, validation, options, &mut remarks)?;
+        if validation.is_some() {
+            finish::check_validation(&examples, &mut remarks)?;
+        }
         let found = search::search(&examples, options, &mut remarks)?;
         let search_seconds = found.as_ref().map_or(0.0, |found| found.seconds);
         let (fit, promise) = if let Some(found) = found {

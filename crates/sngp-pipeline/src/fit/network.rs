@@ -4,8 +4,7 @@ use std::time::Instant;
 
 use ndarray::{Array2, ArrayView2, Axis};
 use sngp::backbone::{
-    Backbone, IdentityConfig, ResFfnConfig, Shipped, ShippedBatch, ShippedConfig,
-    StandardizeConfig, WideResNetConfig,
+    Backbone, IdentityConfig, ResFfnConfig, Shipped, ShippedBatch, ShippedConfig, StandardizeConfig,
 };
 use sngp::data::{Labelled, Table, Targets};
 use sngp::likelihood::{Gaussian, Likelihood};
@@ -22,11 +21,10 @@ use sngp::{Error, Result};
 
 use super::calibration::best_calibration;
 use super::examples::{Examples, TrainInputs};
-use super::inputs::ImageRows;
 use super::labels::Learning;
 use super::options::Options;
 use super::units::{Moments, Units};
-use crate::input::{ImagePreparation, Preparation, Prepared};
+use crate::input::{Preparation, Prepared};
 
 /// The usual strength of the prior.
 pub(super) const L2: f64 = 0.02;
@@ -78,6 +76,7 @@ pub(super) fn config(settings: &Settings, options: &Options<'_>, length_scale: f
     config.seed = options.seed;
     config.gaussian_process.features.count = options.features;
     config.gaussian_process.features.length_scale = length_scale;
+    config.exact_gp.length_scale = length_scale;
     config.gaussian_process.l2 = settings.l2;
     config.posterior.curvature = Some(Curvature::Gaussian);
     if options.regression() {
@@ -271,29 +270,6 @@ fn remembering(model: ShippedModel, vectors: &Array2<f32>) -> Result<ShippedMode
         }
     }
     model.with_precisions(sums)
-}
-
-pub(super) fn fit_images(
-    images: &ImagePreparation,
-    pixels: &Array2<f32>,
-    examples: &Examples,
-    settings: &Settings,
-    options: &Options<'_>,
-) -> Result<Fit> {
-    let (size, learning) = (images.size, &examples.learning);
-    let mut config = config(settings, options, settings.length_scale.unwrap_or(1.0));
-    config.training.learning_rate = 1e-3;
-    config.training.batch_size = 32;
-    let started = Instant::now();
-    let backbone =
-        WideResNetConfig { depth: 10, widen: 1, image: [3, size, size], ..Default::default() };
-    let inputs = Shipped::inputs(ImageRows { pixels: pixels.clone(), size });
-    let data = Labelled::new(inputs, learning.train.clone())?;
-    let estimator = Estimator::new(config, ShippedConfig::from(backbone));
-    let model = fit(&estimator, &data, fit_options(options, learning))?;
-    let seconds = started.elapsed().as_secs_f64();
-    let words = format!("wide residual network 10-1, {} epochs", options.epochs());
-    calibrated(Fit { model, tokenizer: None, words, seconds }, examples)
 }
 
 /// The model with scale and mean-field factor chosen on held-out rows.

@@ -191,6 +191,12 @@ impl Column {
         match &self.encoding {
             Encoding::Number { mean, scale, least } => {
                 let number = match number(cell) {
+                    Number::Value(_)
+                        if matches!(cell, Cell::Bool(_))
+                            && !holds_truths(*mean, *scale, *least) =>
+                    {
+                        return Err(self.bad(format!("`{}` is not a number", shown(cell))));
+                    }
                     Number::Value(value) => Some(self.finite(value)?),
                     Number::Missing => None,
                     Number::No => {
@@ -258,6 +264,15 @@ fn number(cell: &Cell) -> Number {
         Cell::Text(text) => text.trim().parse().map_or(Number::No, Number::Value),
         Cell::List(_) => Number::No,
     }
+}
+
+/// Whether the column was one of zeros and ones, as booleans are. The variance of such a column is
+/// `p (1 - p)`, and of no other whose mean is between them.
+fn holds_truths(mean: f64, scale: f64, least: Option<f64>) -> bool {
+    let (zero, one) = (transform(0.0, least), transform(1.0, least));
+    let share = (mean - zero) / (one - zero);
+    let variance = (scale / (one - zero)).powi(2);
+    least.is_none_or(|least| least == 0.0) && (variance - share * (1.0 - share)).abs() < 1e-9
 }
 
 fn category(cell: &Cell) -> Option<String> {

@@ -93,12 +93,26 @@ impl ImagePreparation {
             Fitting::Stretched => picture.stretched(self.size as u32),
             Fitting::Cropped => picture.square(self.size as u32),
         };
+        let mut values: Vec<f32> = pixels.iter().map(|&pixel| f32::from(pixel) / 255.0).collect();
+        self.standardize(&mut values);
+        values
+    }
+
+    /// Brings pixels from 0 to 1, of whole images, to the units of their channels.
+    pub(crate) fn standardize(&self, pixels: &mut [f32]) {
+        for (index, channel) in pixels.chunks_exact_mut(self.size * self.size).enumerate() {
+            let (mean, scale) = (self.mean[index % 3], self.scale[index % 3]);
+            channel.iter_mut().for_each(|pixel| *pixel = (*pixel - mean) / scale);
+        }
+    }
+
+    /// The pixels that became the values of an image.
+    pub(crate) fn bytes(&self, values: impl Iterator<Item = f32>) -> impl Iterator<Item = u8> {
         let side = self.size * self.size;
-        let value = |channel: usize, place: usize| {
-            (f32::from(pixels[channel * side + place]) / 255.0 - self.mean[channel])
-                / self.scale[channel]
-        };
-        (0..3).flat_map(|c| (0..side).map(move |place| value(c, place))).collect()
+        values.enumerate().map(move |(place, value)| {
+            let channel = place / side % 3;
+            ((value * self.scale[channel] + self.mean[channel]) * 255.0).round() as u8
+        })
     }
 }
 

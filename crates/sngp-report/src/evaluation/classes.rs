@@ -36,7 +36,7 @@ pub(super) fn measure(
     let fate = format!("they are measured as the OOD set `{UNKNOWN_LABELS}`");
     let known = known(model, sets.test, &fate, &mut notes)?;
     let test = labelled(model, sets.test, &known, &mut notes)?;
-    let test = test.ok_or_else(|| nothing_left(&sets.test.file))?;
+    let test = test.ok_or_else(|| nothing_left(&sets.test.file, notes.warnings))?;
     let mut ood = OodSets::new();
     for (name, set) in &sets.ood {
         let measured = Measured::all(model, set, &mut notes)?;

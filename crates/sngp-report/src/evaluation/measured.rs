@@ -43,6 +43,7 @@ impl<'a> Measured<'a> {
             place += usize::from(matches!(state, RowState::Usable { .. }));
         }
         notes.unusable(&set.file, wanted.len(), &bad)?;
+        notes.known(&set.file, inputs.rows(), model.known_rows(&inputs).unwrap_or(0));
         if kept.is_empty() {
             return Ok(None);
         }

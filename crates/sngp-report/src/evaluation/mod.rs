@@ -62,7 +62,8 @@ pub fn evaluate(model: &Pipeline, sets: &Evaluation<'_>) -> Result<Evidence> {
     Ok(evidence)
 }
 
-/// Where nothing of a set is left to measure.
-fn nothing_left(file: &str) -> Error {
-    Error::Data(format!("{file}: no row of it can be used to measure the model"))
+/// Where nothing of a set is left to measure, with what is known of why.
+fn nothing_left(file: &str, warnings: &[String]) -> Error {
+    let why = warnings.first().map_or_else(String::new, |first| format!(" ({first})"));
+    Error::Data(format!("{file}: no row of it can be used to measure the model{why}"))
 }

@@ -33,8 +33,8 @@ pub(super) fn measure(
     };
     let mut warnings = std::mem::take(&mut evidence.warnings);
     let mut notes = Notes { warnings: &mut warnings, strict: sets.strict };
-    let (test, truth) =
-        labelled(model, sets.test, &mut notes)?.ok_or_else(|| nothing_left(&sets.test.file))?;
+    let (test, truth) = labelled(model, sets.test, &mut notes)?
+        .ok_or_else(|| nothing_left(&sets.test.file, notes.warnings))?;
     let score = model.score();
     let score = test.score(&score)?.map(|_| score);
     evidence.score = score.as_ref().map_or(String::new(), Score::to_string);

@@ -55,6 +55,16 @@ impl Notes<'_> {
         })
     }
 
+    /// Rows, of so many, that the model has learned from or was tuned on. They are measured all the same.
+    pub fn known(&mut self, file: &str, all: usize, known: usize) {
+        if known > 0 {
+            self.warnings.push(format!(
+                "{file}: the model has learned from {known} of {all} rows or was tuned on them: what is \
+                 measured on them is too good"
+            ));
+        }
+    }
+
     /// Rows that cannot be used, of so many, with the reason of the first.
     pub fn unusable(&mut self, file: &str, all: usize, bad: &[(usize, String)]) -> Result<()> {
         bad.first().map_or(Ok(()), |(row, reason)| {

@@ -12,6 +12,8 @@ mod res_ffn;
 mod resnet;
 mod shipped;
 mod standardize;
+mod whitened_resnet;
+mod whitening;
 mod wide_resnet;
 
 pub use batch::Batch;
@@ -25,6 +27,8 @@ pub use res_ffn::{ResFfn, ResFfnConfig};
 pub use resnet::{ResNet, ResNetConfig};
 pub use shipped::{BACKBONES, BackboneEntry, Shipped, ShippedBatch, ShippedConfig, ShippedInputs};
 pub use standardize::{FARTHEST, Standardize, StandardizeConfig};
+pub use whitened_resnet::{WhitenedResNet, WhitenedResNetConfig};
+pub use whitening::Whitening;
 pub use wide_resnet::{WideResNet, WideResNetConfig};
 
 use burn::module::{Module, ModuleDisplay};

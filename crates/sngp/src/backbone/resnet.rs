@@ -102,17 +102,32 @@ impl SpectralLayers for ResNet {
     /// Every convolution, at the size of the images it sees.
     fn spectral_layers(&mut self) -> Vec<SpectralLayer<'_>> {
         let mut size = self.image;
-        let mut layers = vec![SpectralLayer::convolution("first", &mut self.first.conv, size)];
+        let mut layers = vec![SpectralLayer::convolution_with_norm(
+            "first",
+            &mut self.first.conv,
+            &mut self.norm.norm,
+            size,
+        )];
         let groups = [&mut self.layer1, &mut self.layer2, &mut self.layer3];
         for (group, blocks) in groups.into_iter().enumerate() {
             for (index, block) in blocks.iter_mut().enumerate() {
                 let name = |layer: &str| format!("layer{}.{index}.{layer}", group + 1);
                 let stride = block.conv1.conv.stride[0];
-                let conv1 = &mut block.conv1.conv;
-                layers.push(SpectralLayer::convolution(name("conv1"), conv1, size));
+                let (conv1, norm1) = (&mut block.conv1.conv, &mut block.norm1.norm);
+                layers.push(SpectralLayer::convolution_with_norm(
+                    name("conv1"),
+                    conv1,
+                    norm1,
+                    size,
+                ));
                 size = size.map(|length| length.div_ceil(stride));
-                let conv2 = &mut block.conv2.conv;
-                layers.push(SpectralLayer::convolution(name("conv2"), conv2, size));
+                let (conv2, norm2) = (&mut block.conv2.conv, &mut block.norm2.norm);
+                layers.push(SpectralLayer::convolution_with_norm(
+                    name("conv2"),
+                    conv2,
+                    norm2,
+                    size,
+                ));
             }
         }
         layers

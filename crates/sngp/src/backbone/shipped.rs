@@ -14,8 +14,8 @@ use serde_json::Value;
 
 use super::{
     Backbone, Batch, Bert, BertConfig, Identity, IdentityConfig, Pooler, PoolerConfig, ResFfn,
-    ResFfnConfig, ResNet, ResNetConfig, Standardize, StandardizeConfig, WideResNet,
-    WideResNetConfig,
+    ResFfnConfig, ResNet, ResNetConfig, Standardize, StandardizeConfig, WhitenedResNet,
+    WhitenedResNetConfig, WideResNet, WideResNetConfig,
 };
 use crate::data::Inputs;
 use crate::spectral::{SpectralLayer, SpectralLayers, Stage};
@@ -207,6 +207,9 @@ shipped! {
     /// A residual network of published weights.
     ResNet(ResNetConfig) takes Images:
         "residual network of published CIFAR weights, any depth",
+    /// A residual network that is trained in minutes.
+    WhitenedResNet(WhitenedResNetConfig) takes Images:
+        "residual network on whitened patches for images, trained in minutes",
     /// A text encoder.
     Bert(BertConfig) takes Sentences:
         "encoder of BERT's family for sentences, from a Hugging Face folder",

@@ -121,8 +121,8 @@ impl SpectralLayers for WideResNet {
         for (index, block) in self.blocks.iter_mut().enumerate() {
             let stride = block.conv1.conv.stride[0];
             let name = |layer: &str| format!("blocks.{index}.{layer}");
-            let conv1 = &mut block.conv1.conv;
-            layers.push(SpectralLayer::convolution(name("conv1"), conv1, size));
+            let (conv1, norm2) = (&mut block.conv1.conv, &mut block.norm2.norm);
+            layers.push(SpectralLayer::convolution_with_norm(name("conv1"), conv1, norm2, size));
             if let Some(shortcut) = &mut block.shortcut {
                 let shortcut = &mut shortcut.conv;
                 layers.push(SpectralLayer::convolution(name("shortcut"), shortcut, size));

@@ -21,6 +21,7 @@ use std::sync::OnceLock;
 
 use ndarray::{Array2, ArrayView2, Axis};
 
+use crate::predict::Prediction;
 use crate::{Error, Result};
 
 /// What of a hidden vector counts.
@@ -197,6 +198,22 @@ impl Detectors {
     /// The factor on the [residual](Subspace::residuals) that makes it as large as a logit.
     pub fn virtual_logit(&self) -> Option<f64> {
         self.virtual_logit
+    }
+
+    /// The same detectors with the residual as large as the logits of held-out examples, as [`ViM`]
+    /// compares them. Without hidden vectors there is nothing to compare.
+    ///
+    /// [`ViM`]: crate::score::Vim
+    pub fn scaled_to(self, prediction: &Prediction) -> Result<Self> {
+        let Some(hidden) = &prediction.hidden else { return Ok(self) };
+        let hidden = self.geometry.view(hidden.view());
+        let residuals: f64 = self.subspace()?.residuals(hidden.view()).iter().sum();
+        let tops: f64 = prediction.largest_logits()?.iter().sum();
+        let factor = tops / residuals;
+        Ok(match factor.is_finite() && factor > 0.0 {
+            true => self.with_virtual_logit(factor),
+            false => self,
+        })
     }
 
     /// The same detectors with a factor on the residual.

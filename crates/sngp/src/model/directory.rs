@@ -176,11 +176,13 @@ impl<B: Backbone> Model<B> {
             posteriors,
             decision: self.decision.clone(),
         };
-        let own = [
-            (CONFIG, to_json(&config)?),
-            (TENSORS, tensors.to_bytes()?),
-            (LABELS, to_json(&self.labels)?),
-        ];
+        let config = to_json(&config)?;
+        // JSON has no infinities: a folder with one would never be read again.
+        serde_json::from_slice::<SavedConfig<Value>>(&config).map_err(|error| {
+            Error::Data(format!("a number of the model is not finite, so it is not saved: {error}"))
+        })?;
+        let own =
+            [(CONFIG, config), (TENSORS, tensors.to_bytes()?), (LABELS, to_json(&self.labels)?)];
         let own = own.into_iter().map(|(name, bytes)| (name.to_string(), bytes));
         Ok(self.attachments.clone().into_iter().chain(own).collect())
     }

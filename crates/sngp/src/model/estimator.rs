@@ -316,7 +316,9 @@ impl<B: Backbone> Estimator<B> {
         seed: u64,
     ) -> String {
         let mut hasher = Sha256::new();
-        hasher.update(format!("{:?} {:?} {seed}", self.config.used(), self.backbone));
+        // As a folder writes it: options that are not used leave no trace, later ones included.
+        let config = serde_json::to_string(&self.config.used()).expect("plain data");
+        hasher.update(format!("{config} {:?} {seed}", self.backbone));
         if let Some(pretrained) = &self.pretrained {
             hasher.update(weights_digest(pretrained));
         }

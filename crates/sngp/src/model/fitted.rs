@@ -261,7 +261,13 @@ impl<B: Backbone> Model<B> {
                         parts.push(self.predict_pass(member, batch.clone(), &mut pass)?);
                     }
                 }
-                Prediction::average(parts)
+                let mut prediction = Prediction::average(parts)?;
+                if let (Some(first), true) = (members.first(), passes > 1) {
+                    // Detectors are fitted to what the network makes of inputs without dropout.
+                    let hidden = first.network.backbone.forward(batch, &mut Pass::evaluate());
+                    prediction.hidden = Some(host::matrix_f32(hidden));
+                }
+                Ok(prediction)
             }
         }
     }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ndarray::{Array2, ArrayView2, Axis, CowArray, Ix2, concatenate};
+use ndarray::{Array2, ArrayView1, ArrayView2, Axis, CowArray, Ix2, concatenate};
 
 use super::integration::adjusted_logits;
 use crate::detect::{Combination, Detectors};
@@ -118,6 +118,12 @@ impl Prediction {
             return Ok(logits);
         }
         Ok(Array2::from_shape_fn((logits.nrows(), 2), |(i, k)| (k as f64 - 0.5) * logits[[i, 0]]))
+    }
+
+    /// The largest logit of every row: how much speaks for any class.
+    pub fn largest_logits(&self) -> Result<Vec<f64>> {
+        let top = |row: ArrayView1<'_, f64>| row.iter().copied().fold(f64::MIN, f64::max);
+        Ok(self.class_logits()?.axis_iter(Axis(0)).map(top).collect())
     }
 
     /// Averages the predictions of several passes or members: probabilities, logits, variances.

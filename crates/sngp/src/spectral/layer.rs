@@ -1,8 +1,8 @@
 //! The layers a backbone offers for normalization.
 
-use burn::module::ParamId;
-use burn::nn::Linear;
+use burn::module::{Param, ParamId};
 use burn::nn::conv::Conv2d;
+use burn::nn::{BatchNorm, Linear};
 use burn::tensor::Tensor;
 
 use super::{Operator, singular_values};
@@ -30,7 +30,8 @@ pub struct SpectralLayer<'a> {
 #[derive(Debug)]
 enum Weight<'a> {
     Dense(&'a mut Linear),
-    Convolution(&'a mut Conv2d, [usize; 2]),
+    /// With the size of its inputs, and the batch normalization right after it where that counts.
+    Convolution(&'a mut Conv2d, [usize; 2], Option<&'a mut BatchNorm>),
 }
 
 impl<'a> SpectralLayer<'a> {
@@ -41,7 +42,27 @@ impl<'a> SpectralLayer<'a> {
 
     /// A convolution that sees inputs of `input = [height, width]`.
     pub fn convolution(name: impl Into<String>, layer: &'a mut Conv2d, input: [usize; 2]) -> Self {
-        Self { name: name.into(), weight: Weight::Convolution(layer, input) }
+        Self { name: name.into(), weight: Weight::Convolution(layer, input, None) }
+    }
+
+    /// A convolution and the batch normalization right after it, whose scale counts where
+    /// [`SpectralConfig::count_batch_norm`](super::SpectralConfig::count_batch_norm) says so.
+    pub fn convolution_with_norm(
+        name: impl Into<String>,
+        layer: &'a mut Conv2d,
+        norm: &'a mut BatchNorm,
+        input: [usize; 2],
+    ) -> Self {
+        Self { name: name.into(), weight: Weight::Convolution(layer, input, Some(norm)) }
+    }
+
+    /// The same layer without the normalization after it.
+    pub(super) fn without_norm(self) -> Self {
+        let weight = match self.weight {
+            Weight::Convolution(layer, input, _) => Weight::Convolution(layer, input, None),
+            dense @ Weight::Dense(_) => dense,
+        };
+        Self { weight, ..self }
     }
 
     /// Its name, the path inside the backbone.
@@ -58,19 +79,25 @@ impl<'a> SpectralLayer<'a> {
     pub fn operator(&self) -> Operator {
         match &self.weight {
             Weight::Dense(layer) => Operator::dense(layer),
-            Weight::Convolution(layer, input) => Operator::convolution(layer, *input),
+            Weight::Convolution(layer, input, Some(norm)) => {
+                Operator::convolution_with_norm(layer, norm, *input)
+            }
+            Weight::Convolution(layer, input, None) => Operator::convolution(layer, *input),
         }
     }
 
-    /// The parameter that is normalized.
-    pub fn weight_id(&self) -> ParamId {
+    /// The parameters whose effect its norm is.
+    pub fn parameters(&self) -> Vec<ParamId> {
         match &self.weight {
-            Weight::Dense(layer) => layer.weight.id,
-            Weight::Convolution(layer, _) => layer.weight.id,
+            Weight::Dense(layer) => vec![layer.weight.id],
+            Weight::Convolution(layer, _, norm) => {
+                let scale = norm.iter().map(|norm| norm.gamma.id);
+                std::iter::once(layer.weight.id).chain(scale).collect()
+            }
         }
     }
 
-    /// One projection: `iterations` power iterations from `u`, and the weight scaled to norm
+    /// One projection: `iterations` power iterations from `u`, and the layer scaled to norm
     /// `bound` if it has more. Gives the new `u`, to go on from next time.
     pub fn project(self, u: Tensor<1>, bound: f64, iterations: usize) -> Tensor<1> {
         let (u, norm) = self.operator().power_iteration(u, iterations);
@@ -87,22 +114,25 @@ impl<'a> SpectralLayer<'a> {
         }
     }
 
-    /// Multiplies the weight by a factor given as a one-element tensor.
+    /// Multiplies what the layer gives by a factor, a one-element tensor: its weight, or the scale and
+    /// the shift of the normalization after it, which would undo a smaller weight.
     fn scale(self, factor: Tensor<1>) {
         match self.weight {
-            Weight::Dense(layer) => {
-                layer.weight = layer.weight.clone().map(|w| scaled(w, factor));
-            }
-            Weight::Convolution(layer, _) => {
-                layer.weight = layer.weight.clone().map(|w| scaled(w, factor));
+            Weight::Dense(layer) => shrink(&mut layer.weight, factor),
+            Weight::Convolution(layer, _, None) => shrink(&mut layer.weight, factor),
+            Weight::Convolution(_, _, Some(norm)) => {
+                shrink(&mut norm.gamma, factor.clone());
+                shrink(&mut norm.beta, factor);
             }
         }
     }
 }
 
-/// The weight times the factor as a new leaf: no gradient flows through the projection.
-fn scaled<const D: usize>(weight: Tensor<D>, factor: Tensor<1>) -> Tensor<D> {
-    let (autodiff, require_grad) = (weight.is_autodiff(), weight.is_require_grad());
-    let scaled = weight.inner() * factor.unsqueeze();
-    if autodiff { scaled.autodiff().set_require_grad(require_grad) } else { scaled }
+/// A parameter times the factor as a new leaf: no gradient flows through the projection.
+fn shrink<const D: usize>(parameter: &mut Param<Tensor<D>>, factor: Tensor<1>) {
+    *parameter = parameter.clone().map(|value| {
+        let (autodiff, require_grad) = (value.is_autodiff(), value.is_require_grad());
+        let scaled = value.inner() * factor.unsqueeze();
+        if autodiff { scaled.autodiff().set_require_grad(require_grad) } else { scaled }
+    });
 }

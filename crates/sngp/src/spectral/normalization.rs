@@ -22,11 +22,23 @@ pub struct SpectralConfig {
     /// top singular values of a fresh random weight lie close together: 50 iterations can be
     /// 3 % off at width 64.
     pub warm_up: usize,
+    /// Whether the norm of a convolution counts the scale of the batch normalization right after
+    /// it. Without it the bound is the weight's alone, as in the paper, and the normalization can
+    /// stretch what the bound had shrunk; with it the two together are bounded, by the scale. A
+    /// normalization *before* a convolution (Wide ResNet's) is counted in neither.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub count_batch_norm: bool,
 }
 
 impl Default for SpectralConfig {
     fn default() -> Self {
-        Self { dense_bound: 0.95, convolution_bound: 6.0, iterations: 1, warm_up: 200 }
+        Self {
+            dense_bound: 0.95,
+            convolution_bound: 6.0,
+            iterations: 1,
+            warm_up: 200,
+            count_batch_norm: false,
+        }
     }
 }
 
@@ -47,6 +59,16 @@ impl SpectralConfig {
             return Err(Error::config("spectral warm_up", self.warm_up, rule));
         }
         Ok(())
+    }
+
+    /// The layers of a network as their norms are bounded: with the scale of the normalization after
+    /// them, or without.
+    pub fn layers<'a>(&self, network: &'a mut impl SpectralLayers) -> Vec<SpectralLayer<'a>> {
+        let layers = network.spectral_layers();
+        match self.count_batch_norm {
+            true => layers,
+            false => layers.into_iter().map(SpectralLayer::without_norm).collect(),
+        }
     }
 
     /// The bound that applies to a layer.
@@ -99,7 +121,7 @@ impl SpectralNormalization {
         seed: u64,
     ) -> Result<Self> {
         config.check()?;
-        let layers = network.spectral_layers();
+        let layers = config.layers(network);
         if layers.is_empty() {
             let message = "the network offers no layer for spectral normalization; implement \
                            SpectralLayers::spectral_layers or choose a method without it";
@@ -122,14 +144,14 @@ impl SpectralNormalization {
 
     /// The shape of the state, to be filled from a file.
     pub(crate) fn blank(config: &SpectralConfig, network: &mut impl SpectralLayers) -> Self {
-        let layers = network.spectral_layers();
+        let layers = config.layers(network);
         let zeros = layers.iter().map(|layer| layer.operator().zeros());
         Self { vectors: zeros.map(frozen).collect(), config: config.clone() }
     }
 
     /// One projection: refreshes every `u` and scales each weight whose norm exceeds its bound.
     pub fn project(&mut self, network: &mut impl SpectralLayers) {
-        for (vector, layer) in self.vectors.iter_mut().zip(network.spectral_layers()) {
+        for (vector, layer) in self.vectors.iter_mut().zip(self.config.layers(network)) {
             let bound = self.config.bound(&layer);
             let autodiff = vector.val().is_autodiff();
             let u = layer.project(vector.val().inner(), bound, self.config.iterations);

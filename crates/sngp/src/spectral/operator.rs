@@ -1,7 +1,7 @@
 //! A layer as the linear map it really is.
 
 use burn::nn::conv::Conv2d;
-use burn::nn::{Linear, PaddingConfig2d};
+use burn::nn::{BatchNorm, Linear, PaddingConfig2d};
 use burn::tensor::module::{conv_transpose2d, conv2d};
 use burn::tensor::ops::{ConvOptions, ConvTransposeOptions, PadMode};
 use burn::tensor::{Tensor, TensorData};
@@ -45,6 +45,8 @@ struct Convolution {
     /// `(before, after)` for height and width; applied explicitly, so asymmetric is fine.
     padding: [(usize, usize); 2],
     input: [usize; 2],
+    /// What the outputs of every filter are multiplied by, `[1, filters, 1, 1]`.
+    scale: Option<Tensor<4>>,
 }
 
 impl Operator {
@@ -63,8 +65,22 @@ impl Operator {
                 groups: layer.groups,
                 padding: padding(layer, input),
                 input,
+                scale: None,
             }),
         }
+    }
+
+    /// The map of a convolution and the batch normalization after it, as it is outside of training:
+    /// every filter's outputs are multiplied by `gamma / sqrt(running variance + epsilon)`.
+    pub fn convolution_with_norm(layer: &Conv2d, norm: &BatchNorm, input: [usize; 2]) -> Self {
+        let mut operator = Self::convolution(layer, input);
+        if let Map::Convolution(convolution) = &mut operator.map {
+            let deviation = (norm.running_var.value().inner() + norm.epsilon).sqrt();
+            let scale = norm.gamma.val().inner() / deviation;
+            let filters = scale.dims()[0];
+            convolution.scale = Some(scale.reshape([1, filters, 1, 1]));
+        }
+        operator
     }
 
     /// The number of outputs, the length of the power iteration's persisted vector `u`.
@@ -168,6 +184,18 @@ impl Convolution {
     }
 
     fn apply(&self, v: Tensor<1>) -> Tensor<1> {
+        self.scaled(self.convolved(v))
+    }
+
+    /// Outputs times what their filters are multiplied by. The map is its own transpose.
+    fn scaled(&self, outputs: Tensor<1>) -> Tensor<1> {
+        match &self.scale {
+            Some(scale) => (outputs.reshape(self.output_shape()) * scale.clone()).flatten(0, 3),
+            None => outputs,
+        }
+    }
+
+    fn convolved(&self, v: Tensor<1>) -> Tensor<1> {
         let channels = self.kernel.dims()[1] * self.groups;
         let image = v.reshape([1, channels, self.input[0], self.input[1]]);
         if let Some(geometry) = self.geometry() {
@@ -186,6 +214,7 @@ impl Convolution {
     fn apply_transposed(&self, u: Tensor<1>) -> Tensor<1> {
         let [_, _, kernel_height, kernel_width] = self.kernel.dims();
         let shape = self.output_shape();
+        let u = self.scaled(u);
         if let Some(geometry) = self.geometry() {
             let output = u.clone().reshape(shape).permute([0, 2, 3, 1]);
             let kernel = self.kernel.clone();

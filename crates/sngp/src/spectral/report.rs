@@ -113,8 +113,8 @@ impl SpectralReport {
     pub fn measure<B: Backbone>(backbone: &B, config: &SpectralConfig) -> Self {
         let mut copy = backbone.clone();
         let (mut layers, mut covered) = (Vec::new(), Vec::new());
-        for layer in copy.spectral_layers() {
-            covered.push(layer.weight_id());
+        for layer in config.layers(&mut copy) {
+            covered.extend(layer.parameters());
             layers.push(LayerNorm {
                 name: layer.name().to_string(),
                 norm: layer.converged_norm(),

@@ -9,6 +9,7 @@ mod config;
 mod early_stopping;
 mod fit;
 mod loader;
+mod muon;
 mod objective;
 mod observer;
 mod optimizer;

@@ -9,6 +9,7 @@ use burn::tensor::{Device, Tensor};
 use sngp_kernels::{AdamWStep, SgdStep, scaled, sum_of_squares};
 
 use super::config::Optimizer;
+use super::muon::Muon;
 
 impl Optimizer {
     /// The optimiser itself, for a training loop of one's own.
@@ -22,7 +23,8 @@ impl Optimizer {
     pub fn init(&self, weight_decay: f64) -> ModuleOptimizer {
         match *self {
             Self::AdamW => AdamW { decay: weight_decay }.into(),
-            Self::Sgd { momentum } => Sgd { momentum, decay: weight_decay }.into(),
+            Self::Sgd { momentum } => Sgd::new(momentum, weight_decay).into(),
+            Self::Muon { momentum } => Muon { others: Sgd::new(momentum, weight_decay) }.into(),
         }
     }
 }
@@ -65,14 +67,20 @@ impl burn::optim::Optimizer for AdamW {
 
 /// SGD with Nesterov momentum in one pass over a parameter.
 #[derive(Clone, Debug)]
-struct Sgd {
-    momentum: f64,
+pub(super) struct Sgd {
+    pub(super) momentum: f64,
     decay: f64,
 }
 
+impl Sgd {
+    pub(super) fn new(momentum: f64, decay: f64) -> Self {
+        Self { momentum, decay }
+    }
+}
+
 #[derive(Clone)]
-struct SgdState<const D: usize> {
-    velocity: Tensor<D>,
+pub(super) struct SgdState<const D: usize> {
+    pub(super) velocity: Tensor<D>,
 }
 
 /// By hand, because Burn's derive works inside of Burn only.

@@ -6,8 +6,8 @@ use burn::module::{Module, ModuleMapper, Param};
 use burn::tensor::{DType, Device, Tensor, TensorData};
 use sngp::Pass;
 use sngp::backbone::{
-    Backbone, Normalization, ResFfn, ResFfnConfig, ResNet, ResNetConfig, WideResNet,
-    WideResNetConfig,
+    Backbone, Normalization, ResFfn, ResFfnConfig, ResNet, ResNetConfig, WhitenedResNet,
+    WhitenedResNetConfig, Whitening, WideResNet, WideResNetConfig,
 };
 use sngp::nn::{GaussianProcessConfig, TransformerConfig};
 
@@ -71,6 +71,21 @@ fn the_published_network_agrees_in_evaluation_and_in_training() {
     let normalization = Normalization { mean: vec![0.5, 0.4, 0.3], deviation: vec![0.2, 0.3, 0.4] };
     let config = ResNetConfig { depth: 8, image: [3, 16, 16], normalization: Some(normalization) };
     let build = || ResNet::build(&config, &Device::flex()).unwrap();
+    compare(build(), filled([3, 3, 16, 16]), |network, x| {
+        network.forward(x, &mut Pass::evaluate())
+    });
+    compare(build(), filled([3, 3, 16, 16]), |network, x| network.forward(x, &mut Pass::train(1)));
+}
+
+#[test]
+fn the_whitened_network_agrees_in_evaluation_and_in_training() {
+    let config = WhitenedResNetConfig {
+        widths: [8, 16, 24],
+        image: [3, 16, 16],
+        whitening: Some(Whitening::learn(filled([9, 3, 16, 16]), None).unwrap()),
+        ..Default::default()
+    };
+    let build = || WhitenedResNet::build(&config, &Device::flex()).unwrap();
     compare(build(), filled([3, 3, 16, 16]), |network, x| {
         network.forward(x, &mut Pass::evaluate())
     });

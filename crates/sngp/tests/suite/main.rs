@@ -20,4 +20,5 @@ mod spectral_bounds;
 mod text_encoders;
 mod text_models;
 mod training;
+mod whitened_resnet;
 mod wide_resnet;

@@ -5,7 +5,7 @@ use crate::common::{
 };
 use burn::module::Module;
 use burn::nn::conv::{Conv2d, Conv2dConfig};
-use burn::nn::{Linear, LinearConfig, PaddingConfig2d};
+use burn::nn::{BatchNorm, BatchNormConfig, Linear, LinearConfig, PaddingConfig2d};
 use burn::tensor::activation::relu;
 use burn::tensor::{Device, Tensor, TensorData};
 use serde::{Deserialize, Serialize};
@@ -14,7 +14,7 @@ use sngp::data::{Inputs, Labelled, Targets};
 use sngp::method::{Deterministic, DnnSn, Duq, Method, Sngp};
 use sngp::model::{Estimator, FitOptions, Model, ModelConfig};
 use sngp::spectral::{
-    SpectralConfig, SpectralLayer, SpectralLayers, SpectralNormalization, SpectralReport,
+    Operator, SpectralConfig, SpectralLayer, SpectralLayers, SpectralNormalization, SpectralReport,
 };
 use sngp::{Pass, Result};
 
@@ -220,6 +220,35 @@ fn convolution_norm(layer: &Conv2d, channels: usize, size: usize) -> f64 {
     let images = bare.forward(basis);
     let outputs = images.dims()[1..].iter().product();
     true_norm(count, outputs, &host(images))
+}
+
+#[test]
+fn a_convolution_and_the_normalization_after_it_are_one_map() {
+    let padding = PaddingConfig2d::Explicit(1, 1, 1, 1);
+    let conv = Conv2dConfig::new([3, 5], [3, 3]).with_padding(padding).with_bias(false);
+    let conv = conv.init(&device());
+    let mut norm: BatchNorm = BatchNormConfig::new(5).init(&device());
+    norm.gamma =
+        norm.gamma.map(|gamma| gamma * Tensor::from_floats([0.5, -2.0, 1.0, 3.0, 0.0], &device()));
+    norm.running_var.update(Tensor::from_floats([0.1, 2.0, 0.3, 4.0, 1.0], &device()));
+    norm.running_mean.update(Tensor::from_floats([7.0, -1.0, 0.0, 2.0, 1.0], &device()));
+    let count = 3 * 4 * 6;
+    let basis = Tensor::<2>::eye(count, &device()).reshape([count, 3, 4, 6]);
+    let nothing = Tensor::zeros([1, 3, 4, 6], &device());
+    let images = norm.forward(conv.forward(basis)) - norm.forward(conv.forward(nothing));
+    let expected = true_norm(count, 5 * 4 * 6, &host(images));
+    let found = Operator::convolution_with_norm(&conv, &norm, [4, 6]).norm(2000);
+    assert!((found - expected).abs() < 1e-3 * expected, "{found} is not {expected}");
+    // Projected, the two have the bound together, and the weight is as it was.
+    let (mut conv, weight) = (conv.clone(), conv.weight.val().into_data());
+    for _ in 0..3 {
+        let layer = SpectralLayer::convolution_with_norm("layer", &mut conv, &mut norm, [4, 6]);
+        let start = layer.operator().start(1, 0);
+        layer.project(start, 0.5, 100);
+    }
+    let found = Operator::convolution_with_norm(&conv, &norm, [4, 6]).norm(2000);
+    assert!((found - 0.5).abs() < 1e-3, "{found}");
+    assert_eq!(conv.weight.val().into_data(), weight);
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! The wide residual network as a backbone of the library's methods.
 
 use burn::nn::LinearConfig;
-use burn::tensor::{Device, Tensor, TensorData};
+use burn::tensor::{Device, Tensor};
 use sngp::Pass;
 use sngp::backbone::{Backbone, WideResNet, WideResNetConfig};
 use sngp::data::{Inputs, Labelled, Targets};
@@ -10,31 +10,7 @@ use sngp::model::{Estimator, FitOptions, Model, ModelConfig};
 use sngp::train::Optimizer;
 use sngp::weights::{KeyMap, PublishedWeights};
 
-/// Images of one colour, bright or dark, with a little texture.
-struct Shades;
-
-impl Shades {
-    const ROWS: usize = 48;
-
-    fn label(row: usize) -> usize {
-        row % 2
-    }
-}
-
-impl Inputs<Tensor<4>> for Shades {
-    fn rows(&self) -> usize {
-        Self::ROWS
-    }
-
-    fn batch(&self, rows: &[usize], device: &Device) -> Tensor<4> {
-        let image = |&row: &usize| {
-            let shade = if Self::label(row) == 0 { -1.0 } else { 1.0 };
-            (0..192).map(move |i| shade + 0.3 * ((row * 192 + i) as f32 * 0.7).sin())
-        };
-        let values: Vec<f32> = rows.iter().flat_map(image).collect();
-        Tensor::from_data(TensorData::new(values, [rows.len(), 3, 8, 8]), device)
-    }
-}
+use crate::common::Shades;
 
 fn fit(method: impl Into<Method>) -> Model<WideResNet> {
     let mut config = ModelConfig::new(method);

@@ -3,31 +3,22 @@
 use std::sync::{Arc, OnceLock};
 
 use burn::tensor::{Device, Tensor, TensorData};
-use rand::RngExt;
-use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
+use sngp::Result;
+use sngp::augment::Augmentation;
 use sngp::backbone::Normalization;
 use sngp::data::Inputs;
-use sngp::seed::{Purpose, Rng, stream};
+use sngp::seed::{Purpose, stream};
 
 use super::Images;
-
-/// What is done to an image while training, drawn anew every time it is seen.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct Augmentation {
-    /// Black pixels on every side, from which a part of the old size is cut out somewhere.
-    pub padding: usize,
-    /// Whether half of the images are mirrored, at random.
-    pub flip: bool,
-}
 
 /// Images as pixels from 0 to 1, augmented while training.
 ///
 /// ```
 /// use burn::tensor::Device;
 /// use sngp::data::Inputs;
-/// use sngp_lab::dataset::image::{Augmentation, ImageInputs, Images};
+/// use sngp::augment::Augmentation;
+/// use sngp_lab::dataset::image::{ImageInputs, Images};
 ///
 /// let images = Images {
 ///     pixels: vec![255, 0, 0, 0],
@@ -37,12 +28,14 @@ pub struct Augmentation {
 ///     labels: vec![0],
 ///     names: vec!["corner".into()],
 /// };
-/// let inputs = ImageInputs::new(images, Augmentation { padding: 1, flip: true });
+/// let augmentation = Augmentation { padding: 1, flip: true, ..Augmentation::default() };
+/// let inputs = ImageInputs::augmented(images, augmentation)?;
 /// let plain = inputs.batch(&[0], &Device::flex());
 /// assert_eq!(plain.into_data().try_to_vec::<f32>().unwrap(), [1.0, 0.0, 0.0, 0.0]);
 /// let corners = |seed| inputs.training_batch(&[0], seed, &Device::flex()).into_data();
 /// assert_eq!(corners(3), corners(3));
 /// assert!((0..20).any(|seed| corners(seed) != corners(3)));
+/// # Ok::<(), sngp::Error>(())
 /// ```
 #[derive(Clone, Debug)]
 pub struct ImageInputs {
@@ -52,9 +45,16 @@ pub struct ImageInputs {
 }
 
 impl ImageInputs {
-    /// Takes images over.
-    pub fn new(images: Images, augmentation: Augmentation) -> Self {
+    /// Takes images over, to be seen as they are.
+    pub fn new(images: Images) -> Self {
+        let augmentation = Augmentation::default();
         Self { images: Arc::new(images), augmentation, digest: Arc::default() }
+    }
+
+    /// Takes images over that are augmented while they are trained on.
+    pub fn augmented(images: Images, augmentation: Augmentation) -> Result<Self> {
+        augmentation.check()?;
+        Ok(Self { augmentation, ..Self::new(images) })
     }
 
     /// The images.
@@ -65,28 +65,6 @@ impl ImageInputs {
     fn tensor(&self, rows: usize, values: Vec<f32>, device: &Device) -> Tensor<4> {
         let Images { channels, height, width, .. } = *self.images;
         Tensor::from_data(TensorData::new(values, [rows, channels, height, width]), device)
-    }
-
-    /// Appends one image, cut out of its padded self and perhaps mirrored.
-    fn augmented(&self, row: usize, rng: &mut Rng, values: &mut Vec<f32>) {
-        let Images { channels, height, width, .. } = *self.images;
-        let Augmentation { padding, flip } = self.augmentation;
-        let [down, right] = [(); 2].map(|()| rng.random_range(0..=2 * padding));
-        let mirrored = flip && rng.random::<bool>();
-        let image = self.images.image(row);
-        for channel in 0..channels {
-            for y in 0..height {
-                // Where this row and its pixels lie in the image before it was padded.
-                let from = (y + down).checked_sub(padding).filter(|from| *from < height);
-                let line = from.map(|from| &image[(channel * height + from) * width..][..width]);
-                values.extend((0..width).map(|x| {
-                    let x = if mirrored { width - 1 - x } else { x };
-                    let from = (x + right).checked_sub(padding);
-                    let pixel = line.zip(from).and_then(|(line, from)| line.get(from));
-                    pixel.map_or(0.0, |&pixel| f32::from(pixel) / 255.0)
-                }));
-            }
-        }
     }
 }
 
@@ -106,7 +84,10 @@ impl Inputs<Tensor<4>> for ImageInputs {
         }
         let mut rng = stream(seed, Purpose::Augmentation, 0);
         let mut values = Vec::with_capacity(rows.len() * self.images.image_len());
-        rows.iter().for_each(|&row| self.augmented(row, &mut rng, &mut values));
+        let size = [self.images.height, self.images.width];
+        for &row in rows {
+            self.augmentation.append(self.images.image(row), size, &mut rng, &mut values);
+        }
         self.tensor(rows.len(), values, device)
     }
 
@@ -147,6 +128,9 @@ pub fn channel_moments(images: &Images) -> Normalization {
 
 #[cfg(test)]
 mod tests {
+    use rand::RngExt;
+    use sngp::augment::AugMix;
+
     use super::*;
 
     fn ramp() -> Images {
@@ -160,28 +144,50 @@ mod tests {
         }
     }
 
+    fn shifted_or_mirrored() -> Augmentation {
+        Augmentation { padding: 1, flip: true, ..Augmentation::default() }
+    }
+
+    /// By the same draws as ever, so that trainings can be repeated.
     #[test]
     fn an_augmented_image_is_a_shifted_or_mirrored_one() {
-        let inputs = ImageInputs::new(ramp(), Augmentation { padding: 1, flip: true });
+        let inputs = ImageInputs::augmented(ramp(), shifted_or_mirrored()).unwrap();
         let device = Device::flex();
         let mut seen = std::collections::BTreeSet::new();
         for seed in 0..200 {
-            let values = inputs.training_batch(&[0], seed, &device).into_data();
-            let values: Vec<u8> = values.iter::<f32>().map(|v| (v * 255.0).round() as u8).collect();
-            let found = (0..18).find(|case| {
-                let [down, right, mirrored] = [case % 3, case / 3 % 3, case / 9];
-                let expected = (0..32).map(|place| {
-                    let [channel, y, x] = [place / 16, place / 4 % 4, place % 4];
-                    let x = if mirrored == 1 { 3 - x } else { x };
-                    let [y, x] = [y + down - 1, x + right - 1];
-                    let inside = (0..4).contains(&y) && (0..4).contains(&x);
-                    if inside { (channel * 16 + y * 4 + x + 1) as u8 } else { 0 }
-                });
-                expected.eq(values.iter().copied())
+            let mut rng = stream(seed, Purpose::Augmentation, 0);
+            let [down, right] = [(); 2].map(|()| rng.random_range(0..=2usize));
+            let mirrored = rng.random::<bool>();
+            let expected = (0..32).map(|place| {
+                let [channel, y, x] = [place / 16, place / 4 % 4, place % 4];
+                let x = if mirrored { 3 - x } else { x };
+                let [y, x] = [y + down, x + right];
+                let inside = (1..5).contains(&y) && (1..5).contains(&x);
+                if inside { (channel * 16 + y * 4 + x - 4) as f32 / 255.0 } else { 0.0 }
             });
-            seen.insert(found.expect("one of the eighteen"));
+            let values = inputs.training_batch(&[0], seed, &device).into_data();
+            assert!(expected.eq(values.iter::<f32>()), "seed {seed}");
+            seen.insert((down, right, mirrored));
         }
         assert_eq!(seen.len(), 18);
+    }
+
+    #[test]
+    fn the_digest_tells_augmentations_apart() {
+        let digest =
+            |augmentation| ImageInputs::augmented(ramp(), augmentation).unwrap().digest().unwrap();
+        assert_eq!(digest(shifted_or_mirrored()), digest(shifted_or_mirrored()));
+        let other = Augmentation { cutout: 1, ..shifted_or_mirrored() };
+        assert_ne!(digest(other), digest(shifted_or_mirrored()));
+        assert_ne!(ImageInputs::new(ramp()).digest(), Some(digest(shifted_or_mirrored())));
+    }
+
+    #[test]
+    fn an_augmentation_that_is_none_is_refused() {
+        let augmix = AugMix { width: 0, ..AugMix::default() };
+        let augmentation = Augmentation { augmix: Some(augmix), ..shifted_or_mirrored() };
+        let error = ImageInputs::augmented(ramp(), augmentation).unwrap_err().to_string();
+        assert!(error.contains("augmix.width is 0"), "{error}");
     }
 
     #[test]

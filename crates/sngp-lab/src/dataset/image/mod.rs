@@ -33,5 +33,5 @@ pub use error::{ImageError, Result};
 pub use files::{read_image_files, read_image_folder};
 pub use idx::{DIGITS, FASHION, read_idx, read_mnist};
 pub use images::Images;
-pub use inputs::{Augmentation, ImageInputs, channel_moments};
+pub use inputs::{ImageInputs, channel_moments};
 pub use svhn::read_svhn;

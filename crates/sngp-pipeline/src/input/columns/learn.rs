@@ -25,6 +25,15 @@ pub(super) fn learn_column(
     if present.iter().any(|cell| matches!(cell, Cell::List(_))) {
         return Ok(Err("it holds lists, and tables have numbers and categories".to_string()));
     }
+    // A boolean among other numbers than 0 and 1 is none.
+    let truths = present.iter().all(|cell| match number(cell) {
+        Number::Value(value) => value == 0.0 || value == 1.0,
+        _ => false,
+    });
+    let number = |cell: &Cell| match cell {
+        Cell::Bool(_) if !truths => Number::No,
+        other => number(other),
+    };
     let numbers: Vec<f64> = present
         .iter()
         .filter_map(|cell| match number(cell) {

@@ -103,3 +103,28 @@ fn numbers_beyond_f32_are_named() {
     let error = table.encode(&[0], &[text("1e39")]).unwrap_err();
     assert!(error.reason.contains("too large a number"), "{}", error.reason);
 }
+
+#[test]
+fn a_boolean_is_a_number_only_among_zeros_and_ones() {
+    let learned = |values: &[Cell]| {
+        let rows: Vec<Vec<Cell>> = values.iter().map(|value| vec![value.clone()]).collect();
+        TablePreparation::learn(&["a".to_string()], &rows, &[])
+    };
+    let truth = |table: &TablePreparation| table.encode(&[0], &[Cell::Bool(true)]);
+    let of = |values: &[f64]| {
+        learned(&values.iter().map(|&value| Cell::Number(value)).collect::<Vec<_>>()).unwrap()
+    };
+    assert!(truth(&of(&[0.0, 1.0, 1.0])).is_ok());
+    // So rare that the column is taken by its logarithm.
+    assert!(truth(&of(&[&[1.0][..], &[0.0; 30]].concat())).is_ok());
+    for numbers in [&[1.0, 2.0, 3.0][..], &[0.0, 1.0, 2.0], &[0.1, 0.4, 0.9, 0.3]] {
+        let error = truth(&of(numbers)).unwrap_err();
+        assert!(error.reason.contains("`true` is not a number"), "{}", error.reason);
+    }
+    assert!(
+        truth(&learned(&[Cell::Bool(true), Cell::Bool(false), Cell::Number(1.0)]).unwrap()).is_ok()
+    );
+    let mut mixed = vec![Cell::Number(7.0); 40];
+    mixed.extend([Cell::Number(8.0), Cell::Bool(true)]);
+    assert!(learned(&mixed).unwrap_err().reason.contains("`true` is not a number"));
+}

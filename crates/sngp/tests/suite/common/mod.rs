@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use burn::module::{Module, ModuleVisitor, Param};
-use burn::tensor::{Device, Tensor};
+use burn::tensor::{Device, Tensor, TensorData};
 use ndarray::{Array2, Array3, Axis};
 use rand::RngExt;
 use rand_distr::StandardNormal;
 use serde_json::Value;
 use sngp::backbone::{Backbone, ResFfn, ResFfnConfig};
-use sngp::data::{Labelled, Table, Targets};
+use sngp::data::{Inputs, Labelled, Table, Targets};
 use sngp::method::{DeepEnsemble, McDropout, McdGp, Method, SngpEnsemble};
 use sngp::model::{Estimator, FitOptions, Model, ModelConfig};
 use sngp::nn::HeadConfig;
@@ -293,4 +293,30 @@ pub fn plain_scores() -> Vec<sngp::score::Score> {
         )
     };
     Score::all().into_iter().filter(|score| !fitted(score)).collect()
+}
+
+/// Images of 8 x 8 of one colour, bright or dark, with a little texture.
+pub struct Shades;
+
+impl Shades {
+    pub const ROWS: usize = 48;
+
+    pub fn label(row: usize) -> usize {
+        row % 2
+    }
+}
+
+impl Inputs<Tensor<4>> for Shades {
+    fn rows(&self) -> usize {
+        Self::ROWS
+    }
+
+    fn batch(&self, rows: &[usize], device: &Device) -> Tensor<4> {
+        let image = |&row: &usize| {
+            let shade = if Self::label(row) == 0 { -1.0 } else { 1.0 };
+            (0..192).map(move |i| shade + 0.3 * ((row * 192 + i) as f32 * 0.7).sin())
+        };
+        let values: Vec<f32> = rows.iter().flat_map(image).collect();
+        Tensor::from_data(TensorData::new(values, [rows.len(), 3, 8, 8]), device)
+    }
 }
