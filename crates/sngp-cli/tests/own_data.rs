@@ -118,6 +118,16 @@ fn a_threshold_is_chosen_by_the_risk() {
     let told: Value = serde_json::from_str(&said).unwrap();
     assert_eq!(told["decision"]["score"]["name"], "variance");
     assert!(desk.run("inspect model").contains("20 % of examples"));
+    // Where one class is answered less often than the other, it is named.
+    let accepted: Vec<u64> = told["classes"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|class| class["accepted"].as_u64().unwrap())
+        .collect();
+    assert_eq!(accepted.len(), 2);
+    let said = desk.run("calibrate model --data test.csv --max-abstain 0.2 --score variance");
+    assert_eq!(said.contains("of these rows; least of"), accepted[0] != accepted[1], "{said}");
     assert!(desk.fails("calibrate model --data test.csv").contains("say what is accepted"));
 }
 

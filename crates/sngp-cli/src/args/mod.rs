@@ -227,7 +227,7 @@ pub struct Clinc {
     sngp bench cifar10 --data data --config cifar10-resnet20  # a network that is there already\n  \
     sngp bench cifar10 --data data --config my-experiment.toml\n\n\
     Experiments: cifar10-quick and cifar100-quick (minutes a network on two cores), cifar10-cpu\n\
-    and cifar100-cpu (twenty minutes), cifar10-paper and cifar100-paper (as published: a GPU),\n\
+    and cifar100-cpu (half an hour), cifar10-paper and cifar100-paper (as published: a GPU),\n\
     cifar10-resnet20 (published weights, only the output is fitted).\n\
     The data folder holds cifar-10-batches-bin, cifar-100-binary and svhn, as their publishers lay\n\
     them out; an experiment file may name others. Stop with Ctrl-C and start again: it goes on.\n\

@@ -10,6 +10,7 @@ use sngp::metrics::{Classification, conformal_quantile, rmse};
 use sngp::predict::{Prediction, Predictive};
 use sngp::{Error, Result};
 
+use super::by_chance::by_chance;
 use super::examples::{Examples, TrainInputs};
 use super::labels::Learning;
 use super::network::Fit;
@@ -95,6 +96,7 @@ pub(super) fn finish(
             }
             pipeline.card.task =
                 classes(&mut pipeline.card.held_out, &prediction, labels, learning)?;
+            remarks.extend(by_chance(&prediction.labels()?, labels));
         }
         Targets::Values(values) => {
             pipeline.card.task =

@@ -1,5 +1,6 @@
 //! From examples to a pipeline.
 
+mod by_chance;
 mod calibration;
 mod columns;
 mod encoder;

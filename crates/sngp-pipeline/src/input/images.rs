@@ -132,7 +132,8 @@ pub(super) fn list(folder: &Path) -> Result<Vec<(String, String)>> {
     };
     let mut files = Vec::new();
     for class in names(folder, true)? {
-        let inside = names(&folder.join(&class), false)?.into_iter().filter(|name| is_image(name));
+        let inside = names(&folder.join(&class), false)?.into_iter();
+        let inside = inside.filter(|name| is_image(name) || is_of_another_kind(name));
         files.extend(inside.map(|name| (format!("{class}/{name}"), class.clone())));
     }
     if files.is_empty() {
@@ -149,6 +150,15 @@ pub(super) fn list(folder: &Path) -> Result<Vec<(String, String)>> {
 pub(super) fn is_image(name: &str) -> bool {
     let lower = name.to_lowercase();
     [".png", ".jpg", ".jpeg"].iter().any(|ending| lower.ends_with(ending))
+}
+
+/// Whether a name is one of an image of a kind that is not read. Such a file is an invalid row: left out
+/// in silence, nobody would know that it has no answer.
+fn is_of_another_kind(name: &str) -> bool {
+    const ENDINGS: [&str; 9] =
+        [".jpe", ".jfif", ".gif", ".webp", ".bmp", ".tif", ".tiff", ".heic", ".avif"];
+    let lower = name.to_lowercase();
+    ENDINGS.iter().any(|ending| lower.ends_with(ending))
 }
 
 #[cfg(test)]
@@ -180,5 +190,20 @@ mod tests {
             assert!(error.reason.contains(name), "{}", error.reason);
         }
         assert!(list(folder.path()).unwrap_err().to_string().contains("one a class"));
+    }
+
+    #[test]
+    fn images_of_other_kinds_are_rows_that_cannot_be_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let class = folder.path().join("cat");
+        std::fs::create_dir(&class).unwrap();
+        for name in ["a.PNG", "b.webp", "notes.txt", ".hidden.png"] {
+            std::fs::write(class.join(name), "RIFF").unwrap();
+        }
+        let rows: Vec<String> =
+            list(folder.path()).unwrap().into_iter().map(|(path, _)| path).collect();
+        assert_eq!(rows, ["cat/a.PNG", "cat/b.webp"]);
+        let images = ImagePreparation::reader("path", 4);
+        assert!(images.read(&Cell::Text(rows[1].clone()), folder.path()).is_err());
     }
 }

@@ -26,7 +26,7 @@ fn backbone() -> WhitenedResNetConfig {
 
 fn fit(method: impl Into<Method>, spectral: SpectralConfig) -> Model<WhitenedResNet> {
     let mut config = ModelConfig::new(method);
-    config.training.epochs = 6;
+    config.training.epochs = 15;
     config.training.batch_size = 16;
     config.training.optimizer = Optimizer::Muon { momentum: 0.6 };
     config.training.learning_rate = 0.1;

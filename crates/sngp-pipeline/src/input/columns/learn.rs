@@ -1,6 +1,6 @@
 //! What a column holds, judged by its training rows.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::{BadCell, Encoding, Number, category, number, shown, transform};
 use sngp_records::Cell;
@@ -10,6 +10,8 @@ const NUMERIC_SHARE: f64 = 0.95;
 /// A category counts if it is seen so often, and is among so many of the most frequent ones.
 const CATEGORY_LEAST: usize = 2;
 const CATEGORIES: usize = 100;
+/// Numbers in a notation that is not read have more values than this, categories fewer.
+const NOTATIONS: usize = 20;
 /// Columns with a longer tail than this are taken by their logarithm.
 const SKEWED: f64 = 3.0;
 
@@ -42,6 +44,7 @@ pub(super) fn learn_column(
         })
         .collect();
     if (numbers.len() as f64) < NUMERIC_SHARE * present.len() as f64 {
+        check_notation(name, &present)?;
         return Ok(learn_category(&present));
     }
     if let Some(value) = numbers.iter().find(|value| !value.is_finite()) {
@@ -57,6 +60,37 @@ pub(super) fn learn_column(
         return Err(BadCell { column: name.to_string(), reason });
     }
     Ok(learn_number(name, &numbers))
+}
+
+/// Refuses numbers as `3,5`, `1 200`, `12 %` and `$ 40`: as categories their order would be lost, and
+/// nearly every new one would be unknown.
+fn check_notation(name: &str, present: &[&Cell]) -> Result<(), BadCell> {
+    let with_signs = |text: &str| {
+        let rest = text.trim().trim_start_matches(['-', '+']);
+        let part = |c: char| c.is_ascii_digit() || c.is_whitespace() || ".,'%$€£¥".contains(c);
+        rest.chars().all(part) && rest.contains(|c: char| c.is_ascii_digit())
+    };
+    let texts = present.iter().filter_map(|cell| match cell {
+        Cell::Text(text) if with_signs(text) => Some(text.trim()),
+        _ => None,
+    });
+    let texts: Vec<&str> = texts.collect();
+    let unread: BTreeSet<&str> =
+        texts.iter().copied().filter(|text| text.parse::<f64>().is_err()).collect();
+    let numbers = present.iter().filter(|cell| matches!(cell, Cell::Number(_))).count();
+    let most = (texts.len() + numbers) as f64 >= NUMERIC_SHARE * present.len() as f64;
+    // Dates and versions have more than one of these, all of them.
+    let example = unread.iter().find(|text| text.matches(['.', ',']).count() <= 1);
+    match example.filter(|_| most && unread.len() > NOTATIONS) {
+        Some(example) => {
+            let reason = format!(
+                "`{example}` looks like a number but is not written as one: decimals follow a point, and \
+                 there is no other sign"
+            );
+            Err(BadCell { column: name.to_string(), reason })
+        }
+        None => Ok(()),
+    }
 }
 
 fn learn_number(name: &str, numbers: &[f64]) -> Result<Encoding, String> {

@@ -64,6 +64,34 @@ fn a_stray_word_among_numbers_is_named() {
 }
 
 #[test]
+fn numbers_in_another_notation_are_no_categories() {
+    type Written = fn(usize) -> String;
+    let column = |written: Written| (0..50).map(written).collect::<Vec<String>>();
+    let numbers: [Written; 4] = [
+        |i| format!("{i},5"),
+        |i| format!("{} %", i * 2),
+        |i| format!("-1 {:03}", i),
+        |i| if i < 10 { i.to_string() } else { format!("$1,{i:03}") },
+    ];
+    for written in numbers {
+        let values = column(written);
+        let error = learn("a", &values.iter().map(String::as_str).collect::<Vec<_>>()).unwrap_err();
+        assert!(error.reason.contains("looks like a number"), "{}", error.reason);
+    }
+    let categories: [Written; 4] = [
+        |i| format!("{} %", i % 5),
+        |i| format!("{:02}.11.2026", i % 30),
+        |i| format!("2026-11-{:02}", i % 25),
+        |i| format!("A{}", i % 25),
+    ];
+    for written in categories {
+        let values = column(written);
+        let table = learn("a", &values.iter().map(String::as_str).collect::<Vec<_>>()).unwrap();
+        assert!(matches!(table.columns[0].encoding, Encoding::Category { .. }), "{values:?}");
+    }
+}
+
+#[test]
 fn columns_come_in_any_order_and_have_to_be_there() {
     let names = ["a", "b"].map(str::to_string);
     let rows: Vec<Vec<Cell>> =
