@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use burn::tensor::{Device, Tensor, TensorData};
+use burn::tensor::{Device, Tensor, TensorData, s};
 use faer::{Mat, Side};
 use serde::{Deserialize, Serialize};
 
@@ -52,7 +52,7 @@ impl Whitening {
     /// as the network sees them.
     pub fn learn(images: Tensor<4>, normalization: Option<&Normalization>) -> Result<Self> {
         let rows = images.dims()[0].min(Self::IMAGES);
-        let images = prepared(images.slice([0..rows]), normalization);
+        let images = prepared(images.slice(s![..rows]), normalization);
         let [_, height, width, channels] = images.dims();
         let inputs = 4 * channels;
         if rows == 0 || height < 2 || width < 2 {
@@ -61,7 +61,7 @@ impl Whitening {
         // An image after the other: sums of millions of patches in f32 would lose their ends.
         let mut moments = Mat::<f64>::zeros(inputs, inputs);
         for row in 0..rows {
-            let image = images.clone().slice([row..row + 1]);
+            let image = images.clone().slice(s![row..row + 1]);
             let pixel = |y: usize, x: usize| {
                 image.clone().slice([0..1, y..y + height - 1, x..x + width - 1])
             };

@@ -46,7 +46,7 @@ struct Convolution {
     padding: [(usize, usize); 2],
     input: [usize; 2],
     /// What the outputs of every filter are multiplied by, `[1, filters, 1, 1]`.
-    scale: Option<Tensor<4>>,
+    scale: Option<Box<Tensor<4>>>,
 }
 
 impl Operator {
@@ -78,7 +78,7 @@ impl Operator {
             let deviation = (norm.running_var.value().inner() + norm.epsilon).sqrt();
             let scale = norm.gamma.val().inner() / deviation;
             let filters = scale.dims()[0];
-            convolution.scale = Some(scale.reshape([1, filters, 1, 1]));
+            convolution.scale = Some(Box::new(scale.reshape([1, filters, 1, 1])));
         }
         operator
     }
@@ -190,7 +190,7 @@ impl Convolution {
     /// Outputs times what their filters are multiplied by. The map is its own transpose.
     fn scaled(&self, outputs: Tensor<1>) -> Tensor<1> {
         match &self.scale {
-            Some(scale) => (outputs.reshape(self.output_shape()) * scale.clone()).flatten(0, 3),
+            Some(scale) => (outputs.reshape(self.output_shape()) * *scale.clone()).flatten(0, 3),
             None => outputs,
         }
     }
