@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use anyhow::Result;
+use sngp::method::Output;
 use sngp::model::{Condition, Inspection, MemberInspection};
 use sngp::train::TrainingConfig;
 use sngp_pipeline::guard::View;
@@ -79,6 +80,9 @@ fn plain_words(text: &mut String, card: &Card, pipeline: &Pipeline, inspection: 
     match health.map(|health| &health.hint) {
         Some(None) => line!(text, "Its variance is healthy: it tells near from far."),
         Some(Some(hint)) => line!(text, "Its variance needs care: {hint}."),
+        None if inspection.config.method.recipe().output == Output::ExactGaussianProcess => {
+            line!(text, "Its variance is exact: it grows with the distance from the training rows.")
+        }
         None => match card.task {
             Task::Classification { .. } => {
                 line!(

@@ -21,9 +21,12 @@ use crate::input::ImagePreparation;
 /// Channels of the three stages.
 const WIDTHS: [usize; 3] = [32, 128, 128];
 
-/// Images of a step at most. Steps of one epoch are as even as can be: the last one is as long as all
-/// others whatever it is of.
+/// Images of a step at most, and at least; between the two, an epoch has so many steps: of a few hundred
+/// images, large steps alone would be too few to learn from. They are as even as can be: the last one is
+/// as long as all others whatever it is of.
 const BATCH: usize = 256;
+const LEAST_BATCH: usize = 16;
+const STEPS: usize = 8;
 
 /// Images whose neighbours say whether they may be mirrored.
 const COMPARED: usize = 600;
@@ -77,7 +80,8 @@ fn recipe(mut config: ModelConfig, inputs: &TrainingImages) -> ModelConfig {
         training.batch_size = 32;
         return config;
     }
-    training.batch_size = inputs.rows().div_ceil(inputs.rows().div_ceil(BATCH));
+    let most = (inputs.rows() / STEPS).clamp(LEAST_BATCH, BATCH);
+    training.batch_size = inputs.rows().div_ceil(inputs.rows().div_ceil(most));
     training.optimizer = Optimizer::Muon { momentum: 0.6 };
     training.learning_rate = 0.24;
     // A dense output takes the hidden vectors as they are, which are long.

@@ -222,7 +222,11 @@ pub(super) fn fit_vectors(
         config.training.batch_size = 64;
         let estimator = Estimator::new(config, ShippedConfig::from(backbone));
         let model = fit(&estimator, &data, fit_options(options, learning))?;
-        (model, format!("residual network, {} epochs", options.epochs()))
+        let words = match options.method.recipe().output {
+            Output::ExactGaussianProcess => "exact Gaussian process on the inputs".to_string(),
+            _ => format!("residual network, {} epochs", options.epochs()),
+        };
+        (model, words)
     };
     let model = match &examples.train {
         TrainInputs::CrossFitted { vectors, .. } => remembering(model, vectors)?,
