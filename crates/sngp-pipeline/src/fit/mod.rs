@@ -13,6 +13,7 @@ mod labels;
 mod network;
 mod options;
 mod output;
+mod rows;
 mod search;
 mod split;
 mod table_network;
