@@ -9,7 +9,7 @@ use parquet::file::metadata::ParquetMetaData;
 use parquet::file::reader::{ChunkReader, Length};
 use parquet::file::serialized_reader::SerializedPageReader;
 
-use super::thrift::{Fault, struct_length};
+use super::thrift::{Fault, page_header_length, struct_length};
 
 /// What a page may take in memory whatever the size of its file.
 const ALWAYS_ALLOWED: u64 = 256 << 20;
@@ -151,7 +151,7 @@ impl Header {
         loop {
             source.take(wanted - bytes.len() as u64).read_to_end(bytes)?;
             let all = (bytes.len() as u64) < wanted || wanted >= LONGEST_HEADER;
-            match struct_length(bytes) {
+            match page_header_length(bytes) {
                 Ok(_) => break,
                 Err(Fault::Cut) if !all => wanted *= 8,
                 Err(_) => return Ok(Some(UNREADABLE)),

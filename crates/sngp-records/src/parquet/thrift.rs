@@ -36,6 +36,57 @@ pub(super) fn struct_length(bytes: &[u8]) -> Result<usize, Fault> {
     Ok(walk.at)
 }
 
+/// What a field holds.
+enum Field {
+    Integer,
+    Truth,
+    Bytes,
+    Struct(&'static [Field]),
+}
+
+/// The fields of a page's header, from number 1 on.
+const PAGE: &[Field] = &[
+    Field::Integer,
+    Field::Integer,
+    Field::Integer,
+    Field::Integer,
+    Field::Struct(DATA_PAGE),
+    Field::Struct(&[]),
+    Field::Struct(&[Field::Integer, Field::Integer, Field::Truth]),
+    Field::Struct(DATA_PAGE_V2),
+];
+const DATA_PAGE: &[Field] =
+    &[Field::Integer, Field::Integer, Field::Integer, Field::Integer, Field::Struct(STATISTICS)];
+const DATA_PAGE_V2: &[Field] = &[
+    Field::Integer,
+    Field::Integer,
+    Field::Integer,
+    Field::Integer,
+    Field::Integer,
+    Field::Integer,
+    Field::Truth,
+    Field::Struct(STATISTICS),
+];
+const STATISTICS: &[Field] = &[
+    Field::Bytes,
+    Field::Bytes,
+    Field::Integer,
+    Field::Integer,
+    Field::Bytes,
+    Field::Bytes,
+    Field::Truth,
+    Field::Truth,
+];
+
+/// How many bytes the header of a page takes that begins here. Its fields have to be what Parquet says
+/// they are: a reader takes them for that, whatever is written, and would go on at another place than one
+/// that believes what is written.
+pub(super) fn page_header_length(bytes: &[u8]) -> Result<usize, Fault> {
+    let mut walk = Walk { bytes, at: 0 };
+    walk.fields(PAGE)?;
+    Ok(walk.at)
+}
+
 struct Walk<'a> {
     bytes: &'a [u8],
     at: usize,
@@ -67,6 +118,30 @@ impl Walk<'_> {
             }
         }
         Err(Fault::Endless)
+    }
+
+    fn fields(&mut self, known: &[Field]) -> Result<(), Fault> {
+        let mut number = 0;
+        loop {
+            let head = self.byte()?;
+            if head == 0 {
+                return Ok(());
+            }
+            let step = usize::from(head >> 4);
+            if step == 0 {
+                // A number of its own, perhaps of a field that was there already: no program writes it.
+                return Err(Fault::Endless);
+            }
+            number += step;
+            match (known.get(number - 1), head & 15) {
+                (Some(Field::Integer), kind @ I16..=I64)
+                | (Some(Field::Truth), kind @ (TRUE | FALSE))
+                | (Some(Field::Bytes), kind @ BINARY)
+                | (None, kind) => self.value(kind, LEVELS)?,
+                (Some(Field::Struct(fields)), STRUCT) => self.fields(fields)?,
+                (Some(_), _) => return Err(Fault::Endless),
+            }
+        }
     }
 
     fn value(&mut self, kind: u8, levels: usize) -> Result<(), Fault> {
@@ -145,6 +220,23 @@ mod tests {
         let mut long = vec![0x09, 0x40, 0xfc, 20];
         long.extend([0; 21]);
         assert_eq!(struct_length(&long), Ok(25));
+    }
+
+    #[test]
+    fn page_headers_are_what_parquet_says() {
+        // A data page: its type, two sizes, four integers, statistics with "a", a number and true; more follows.
+        let page = [
+            0x15, 0, 0x15, 8, 0x15, 8, 0x2c, 0x15, 6, 0x15, 0, 0x15, 6, 0x15, 6, 0x1c, 0x18, 1,
+            b'a', 0x26, 0, 0x41, 0, 0, 0, 9,
+        ];
+        assert_eq!(page_header_length(&page), Ok(page.len() - 1));
+        assert_eq!(page_header_length(&page[..20]), Err(Fault::Cut));
+        // A field of a later version, a list of three bytes.
+        assert_eq!(page_header_length(&[0x15, 0, 0x99, 0x33, 1, 2, 3, 0]), Ok(8));
+        // A list where an integer should be, an integer where a struct should be, a number of its own.
+        assert_eq!(page_header_length(&[0x19, 0x33, 1, 2, 3, 0]), Err(Fault::Endless));
+        assert_eq!(page_header_length(&[0x55, 2, 0]), Err(Fault::Endless));
+        assert_eq!(page_header_length(&[0x05, 2, 2, 0]), Err(Fault::Endless));
     }
 
     #[test]
