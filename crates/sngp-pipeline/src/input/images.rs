@@ -132,8 +132,7 @@ pub(super) fn list(folder: &Path) -> Result<Vec<(String, String)>> {
     };
     let mut files = Vec::new();
     for class in names(folder, true)? {
-        let inside = names(&folder.join(&class), false)?.into_iter();
-        let inside = inside.filter(|name| is_image(name) || is_of_another_kind(name));
+        let inside = names(&folder.join(&class), false)?.into_iter().filter(|name| is_image(name));
         files.extend(inside.map(|name| (format!("{class}/{name}"), class.clone())));
     }
     if files.is_empty() {
@@ -146,17 +145,13 @@ pub(super) fn list(folder: &Path) -> Result<Vec<(String, String)>> {
     Ok(files)
 }
 
-/// Whether a name is one of an image file.
+/// Whether a name is one of an image file, of a kind that is read or of another: such a file is an invalid
+/// row. Left out in silence, nobody would know that it has no answer.
 pub(super) fn is_image(name: &str) -> bool {
-    let lower = name.to_lowercase();
-    [".png", ".jpg", ".jpeg"].iter().any(|ending| lower.ends_with(ending))
-}
-
-/// Whether a name is one of an image of a kind that is not read. Such a file is an invalid row: left out
-/// in silence, nobody would know that it has no answer.
-fn is_of_another_kind(name: &str) -> bool {
-    const ENDINGS: [&str; 9] =
-        [".jpe", ".jfif", ".gif", ".webp", ".bmp", ".tif", ".tiff", ".heic", ".avif"];
+    const ENDINGS: [&str; 12] = [
+        ".png", ".jpg", ".jpeg", ".jpe", ".jfif", ".gif", ".webp", ".bmp", ".tif", ".tiff",
+        ".heic", ".avif",
+    ];
     let lower = name.to_lowercase();
     ENDINGS.iter().any(|ending| lower.ends_with(ending))
 }
