@@ -106,6 +106,18 @@ fn a_classifier_of_images_is_cut_before_its_last_layer() {
     close(&vectors.row(0).to_vec(), &wanted);
 }
 
+#[test]
+fn a_padding_that_the_graph_computes_is_followed() {
+    let (_folder, path) = folder(&padded_images());
+    let encoder = open(&path, Wanted::Images).unwrap();
+    let Takes::Images(pixels) = encoder.takes() else { panic!("it takes images") };
+    let (picture, wanted) = coloured(pixels, [200, 10, 90]);
+    let vectors = encoder.pixels(&[encoder.resized(&picture).unwrap()]).unwrap();
+    // The mean is over seven rows and columns, of which six are of the picture.
+    let wanted: Vec<f32> = wanted.iter().map(|value| value * 36.0 / 49.0).collect();
+    close(&vectors.row(0).to_vec(), &wanted);
+}
+
 /// What the last layer of the small network makes of features.
 fn scores(features: &[f32]) -> Vec<f32> {
     let score = |class| features.iter().enumerate().map(|(k, f)| f * number(3 * k + class)).sum();

@@ -5,6 +5,7 @@
 //! can tell, or is beyond sense, is a reason to refuse the file.
 
 mod rules;
+mod tables;
 
 use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -13,6 +14,7 @@ use rten_shape_inference::{SymExpr, SymTensor, SymbolGen};
 use sngp::memory::check_memory;
 
 use self::rules::{is_known, of_node};
+use self::tables::Tables;
 use crate::file::File;
 use crate::proto::Tensor;
 
@@ -82,14 +84,20 @@ fn inferred(file: &File, inputs: &[(String, Vec<usize>)]) -> Shapes {
     for (name, shape) in inputs {
         values.insert(name, SymTensor::from_fixed_shape(shape));
     }
-    let (mut known, mut largest) = (HashMap::new(), 0);
+    let (mut known, mut largest, mut tables) = (HashMap::new(), 0, Tables::default());
     for node in &file.graph.node {
         let given: Vec<Option<SymTensor>> =
             node.input.iter().map(|name| values.get(name.as_str()).cloned()).collect();
         // An input that is named and not there yet makes the node unknown, not shorter.
         let complete =
             node.input.iter().zip(&given).all(|(name, v)| name.is_empty() || v.is_some());
-        let made = if complete { of_node(node, given, &mut symbols) } else { None };
+        let made = match complete {
+            true => match tables.follow(node, &given) {
+                Some(table) => Some(vec![table]),
+                None => of_node(node, given, &mut symbols),
+            },
+            false => None,
+        };
         for (name, value) in node.output.iter().zip(made.into_iter().flatten()) {
             let value = value.simplify();
             if let Some(shape) = fixed(&value) {

@@ -205,7 +205,7 @@ fn outputs(
     rule.infer_shapes(InferShapesContext::new(given), symbols).ok()
 }
 
-fn attribute<'a>(node: &'a Node, name: &str) -> Option<&'a Attribute> {
+pub(super) fn attribute<'a>(node: &'a Node, name: &str) -> Option<&'a Attribute> {
     node.attribute.iter().find(|attribute| attribute.name == name)
 }
 

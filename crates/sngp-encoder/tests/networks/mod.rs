@@ -114,6 +114,36 @@ pub fn images() -> Model {
     })
 }
 
+/// The same, its images padded with a row and a column of zeros. PyTorch's exporter computes by how much:
+/// a list of pairs from the last axis on becomes a table, is turned round, and is a list again.
+pub fn padded_images() -> Model {
+    let mut model = images();
+    let graph = graph(&mut model);
+    let mut transpose = node("Transpose", &["backwards"], "turned");
+    let (name, ints) = ("perm".to_string(), vec![1, 0]);
+    transpose.attribute.push(Attribute { name, ints, kind: 7, ..Default::default() });
+    let padding = [
+        with(node("Concat", &["pairs", "nothing"], "list"), "axis", 0),
+        node("Reshape", &["list", "two columns"], "table"),
+        node("Slice", &["table", "minus one", "before first", "rows", "minus one"], "backwards"),
+        transpose,
+        node("Reshape", &["turned", "minus one"], "pads long"),
+        with(node("Cast", &["pads long"], "pads"), "to", INTEGER.into()),
+        node("Pad", &["pixels", "pads"], "padded"),
+    ];
+    graph.node[0].input[0] = "padded".into();
+    graph.node.splice(0..0, padding);
+    graph.initializer.extend([
+        integers("pairs", &[0, 1, 0, 1]),
+        integers("nothing", &[0; 4]),
+        integers("two columns", &[-1, 2]),
+        integers("minus one", &[-1]),
+        integers("before first", &[i64::MIN + 1]),
+        integers("rows", &[0]),
+    ]);
+    model
+}
+
 pub fn graph(model: &mut Model) -> &mut Graph {
     model.graph.as_mut().unwrap()
 }
