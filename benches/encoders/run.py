@@ -84,8 +84,8 @@ def measured(sngp, train, test, ood, model):
     for row in found["metrics"]:
         if row["set"] == "test" and row["name"] in ("accuracy", "ece"):
             figures[row["name"]] = row["value"]
-        if row["name"] in ("auroc by combined", "auroc by max_probability"):
-            figures[f"{row['set']} {row['name']}"] = row["value"]
+        if row["name"] in ("auroc by combined", "auroc by max_probability") and row["set"] != "misclassification":
+            figures[f"{row.get('ood') or row['set']} {row['name']}"] = row["value"]
     return figures
 
 
