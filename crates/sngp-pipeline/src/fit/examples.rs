@@ -76,6 +76,13 @@ impl Examples {
         }
         let kind = options.kind.clone().unwrap_or_else(|| guess(data, &options.label).0);
         let encoded = encoded(data, &kind, options, remarks)?;
+        if matches!(kind, Kind::Images(_)) && options.encoder.is_none() {
+            remarks.push(
+                "no encoder: a network is trained from nothing; one that was trained on many images \
+                 usually tells more of few"
+                    .to_string(),
+            );
+        }
         let labels = match &encoded {
             Some(Encoded { classes: Some(names), .. }) => {
                 Labels::of_classes(data.labels()?, names.clone())?
